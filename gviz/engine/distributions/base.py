@@ -12,7 +12,7 @@ from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.options import method
 from gviz.numbers.printing import Size
-from gviz.numbers.words import refuse
+from gviz.numbers.words import refuse, warn
 
 torch: Any = engine
 Declared: TypeAlias = Any
@@ -91,6 +91,11 @@ class Distribution:
         """Return random values, out of any graph."""
         with no_grad():
             return self.rsample(sample_shape)
+
+    def sample_n(self, n: int) -> Any:
+        """Return so many samples: an old name of ``sample((n,))``."""
+        warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
+        return self.sample((n,))
 
     def _validate_sample(self, value: Tensor) -> None:
         """Refuse a value of another shape, or that cannot be."""

@@ -104,12 +104,6 @@ def kl_multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Any:
     return logs + 0.5 * (trace + mahalanobis(other, q.loc - p.loc) - sizes[-1])
 
 
-def kl_pareto(p: Pareto, q: Pareto) -> Any:
-    """Return the divergence of Pareto distributions."""
-    ratio = q.alpha / p.alpha
-    return infinite(q.alpha * (p.scale / q.scale).log() + -ratio.log() + ratio - 1, p.scale < q.scale)
-
-
 OF_ONE_KIND: dict[type, Callable[..., Tensor]] = {
     Normal: lambda p, q: (
         0.5 * ((ratio := (p.scale / q.scale).pow(2)) + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
@@ -149,7 +143,9 @@ OF_ONE_KIND: dict[type, Callable[..., Tensor]] = {
     Cauchy: lambda p, q: ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log(),
     Gumbel: kl_gumbel,
     HalfNormal: lambda p, q: kl_divergence(p.base_dist, q.base_dist),
-    Pareto: kl_pareto,
+    Pareto: lambda p, q: infinite(
+        q.alpha * (p.scale / q.scale).log() + -(ratio := q.alpha / p.alpha).log() + ratio - 1, p.scale < q.scale
+    ),
     TransformedDistribution: lambda p, q: (
         refuse(p.transforms != q.transforms or p.event_shape != q.event_shape, "", NotImplementedError)
         or kl_divergence(p.base_dist, q.base_dist)
@@ -184,10 +180,11 @@ def kl_uniform_normal(p: Uniform, q: Normal) -> Any:
 
 def kl_absent(p: Distribution, q: Distribution) -> Any:
     """Refuse: PyTorch has a divergence of these two."""
-    refuse(True, ABSENT.format(type(p).__name__, type(q).__name__), NotImplementedError)
+    raise NotImplementedError(
+        f"kl_divergence() of {type(p).__name__} and {type(q).__name__} is not in gviz's engine; run with --engine torch"
+    )
 
 
-ABSENT = "kl_divergence() of {} and {} is not in gviz's engine; run with --engine torch"
 EVERYWHERE: Any = {
     Beta: ("concentration1", [Pareto]),
     Exponential: ("rate", [Beta, Pareto, Uniform]),

@@ -39,6 +39,7 @@ class Transform:
     domain: Any = real
     codomain: Any = real
     event_dim: Any = property(lambda self: self.domain.event_dim)
+    sign: Any = property(lambda self: refuse(True, "", NotImplementedError))
 
     def __init__(self, cache_size: int = 0) -> None:
         refuse(cache_size not in (0, 1), "cache_size must be 0 or 1", ValueError)
@@ -194,7 +195,9 @@ class AffineTransform(Transform):
 
     bijective, _compared_ = True, ("loc", "scale")
     domain = codomain = property(lambda self: independent(real, self._event_dim) if self._event_dim else real)
-    sign = property(lambda self: self.scale.sign() if hasattr(self.scale, "sign") else math.copysign(1, self.scale))
+    sign = property(
+        lambda self: self.scale.sign() if hasattr(self.scale, "sign") else (self.scale > 0) - (self.scale < 0)
+    )
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
