@@ -11,13 +11,10 @@ from gviz.causes.assignments import Key
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, is_straight_through, makes_next_leaves
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import parse
+from gviz.causes.syntax import parse, statements_at
 from gviz.causes.training import made_text
 from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, TensorRow, Unlisted
 from gviz.trace.switches import LIBRARY
-
-CLOSURE = re.compile(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)")
-"""A step of an optimizer that calls a function of the program, as LBFGS does: which."""
 
 GRADIENT = re.compile(r"([\w.\[\]'\"]+)\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
@@ -104,7 +101,13 @@ def overwritten(facts: TensorFacts) -> Cause:
         for one in case.assignments.writers.get((None, name), ())
     )  # of data, which stay
     in_place = "" if is_alias else fixes.as_write_in_place(facts.code, name)
-    write = f"{'with torch.no_grad(): ' * (facts.reason != 'no_grad')}{in_place or f'write into {name} in place'}"
+    is_summed = not re.search(r"zero_grad|\.grad\.(zero_|fill_|data)|\.grad = ", case.graph.code) and any(
+        isinstance(one, ast.For | ast.While) for one in statements_at(case.graph.code, case.line_in_text(facts.lines))
+    )  # in the next run of a loop, if nothing clears the gradient
+    write = (
+        f"{'with torch.no_grad(): ' * (facts.reason != 'no_grad')}{in_place or f'write into {name} in place'}"
+        f"{'; and set its .grad to None after it, as backward() adds to it' * is_summed}"
+    )
     return facts.cause(
         "overwritten",
         f"{name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None",
@@ -592,7 +595,7 @@ def not_run(facts: TensorFacts) -> Cause:
             facts.lines,
             "--grad-output ones, or a scalar as the root, as .sum() makes it",
         )
-    closure = CLOSURE.search(case.code_of(stepped))
+    closure = re.search(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)", case.code_of(stepped))  # as LBFGS takes one
     mend = first_true(
         (case.is_expression, "leave out --no-backward"),
         (

@@ -127,7 +127,7 @@ for k in range(2):
 """,
         "overwritten",
         [6],
-        "with torch.no_grad(): ws[k] -= 0.1 * ws[k].grad",
+        "with torch.no_grad(): ws[k] -= 0.1 * ws[k].grad; and set its .grad to None after it, as backward() adds to it",
     ),
     "nan_of_an_earlier_backward": (
         "w",
@@ -991,7 +991,7 @@ for i in range(2):
 """,
         "overwritten",
         [7],
-        "with torch.no_grad(): w1 -= lr * w1.grad",
+        "with torch.no_grad(): w1 -= lr * w1.grad; and set its .grad to None after it, as backward() adds to it",
     ),
     "overwritten_once": (
         "w1",
