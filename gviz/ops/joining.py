@@ -114,7 +114,8 @@ SPLIT = "split_backward(grad, {}, dim, self_sym_sizes)"
 def split_size(self, split_size, dim=0):
     length, dim = length_along(self, dim, "split"), wrap_dim(dim, self.ndim)
     refuse(split_size < 0 or (split_size == 0 and length),
-           f"split expects split_size be non-negative, but got split_size={split_size}")
+           f"split expects split_size be non-negative, but got split_size={split_size}" if split_size else
+           f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
     return pieces(self, piece_sizes(split_size, length), dim)
 @op("SplitWithSizesBackward0", "split_with_sizes", view=True, outputs=("...",), self=SPLIT.format("split_sizes"))
 def split_with_sizes(self, split_sizes: Ints, dim: int = 0):

@@ -76,8 +76,8 @@ def mean_dim(self, dim: Ints | None, keepdim: bool = False, *, dtype: Dtype = No
 def averaged(array, dtype):
     array = array if dtype is None else array.astype(dtype)
     if array.dtype.kind in "biu":
-        raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
-                           f"dtype. Got: {of(array.dtype).scalar_name}")
+        raise RuntimeError(f"mean(): could not infer output dtype. {'Optional' if dtype else 'Input'} dtype must be either a "
+                           f"floating point or complex dtype. Got: {of(array.dtype).scalar_name}")
     return array
 
 @everywhere
