@@ -68,13 +68,13 @@ SINGULAR = (
     " {x} + 1e-6 * torch.eye(len({x})) does, or see what it is made from"
 )
 EQUAL_VALUES = (
-    "its derivative divides by the differences of the {}, and two of them are equal: take a function of the"
+    "its derivative divides by the differences of the {}, and two of them are equal{}: take a function of the"
     " values alone, or make them differ, as by a small diagonal of different numbers that is added"
 )
 MENDS_OF_MATRICES = {
     **dict.fromkeys(("slogdet", "logdet", "inv", "inverse", "inv_ex", "solve", "solve_ex"), SINGULAR),
-    **dict.fromkeys(("eigh", "eig"), EQUAL_VALUES.format("eigenvalues")),
-    "svd": EQUAL_VALUES.format("singular values"),
+    **dict.fromkeys(("eigh", "eig"), EQUAL_VALUES.format("eigenvalues", "")),
+    "svd": EQUAL_VALUES.format("singular values", ", or one is 0"),
 }
 """What to do where the derivative of an operation on a matrix is not finite."""
 

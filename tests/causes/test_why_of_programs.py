@@ -874,7 +874,8 @@ loss.backward()
 """
     cause = why(graph_of(tmp_path, program, engine), "A")
     assert f"the derivative of {call} for A is " in cause.what
-    assert f"divides by the differences of the {values}, and two of them are equal" in cause.mend
+    told = f"divides by the differences of the {values}, and two of them are equal{', or one is 0' * (call == 'svd')}: take"
+    assert told in cause.mend
 
 
 @pytest.mark.parametrize("engine", ENGINES)
