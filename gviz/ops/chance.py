@@ -117,11 +117,12 @@ row("poisson", "PoissonBackward0", lambda self, generator=None:
     refuse((self < 0).any(), "invalid Poisson rate, expected rate to be non-negative")
     or each(draw_poisson, generator, self).astype(self.dtype), "torch.poisson", self=NONE,
     check=lacks("poisson_cpu"))
-row("cauchy_fill", "CauchyBackward0", lambda self, median=0.0, sigma=1.0, *, generator=None:
-    cauchy(self, median, sigma, generator), ".cauchy_", self=NONE)
+row("cauchy_fill", "CauchyBackward0", lambda self, median=0.0, sigma=1.0, *, generator=None: (
+    refuse(sigma <= 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    or median + sigma * np.tan(np.pi * (units(self, generator) - 0.5))).astype(self.dtype), ".cauchy_", self=NONE)
 row("geometric_fill", "GeometricBackward0", lambda self, p, *, generator=None:
-    np.ceil(np.log(over(self, lambda size: random.uniform(size, 0.0, 1.0, np.dtype(np.float64), generator)))
-            / np.log1p(-p)).astype(self.dtype), ".geometric_", self=NONE)
+    (refuse(not 0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+     or np.ceil(np.log(units(self, generator)) / np.log1p(-p))).astype(self.dtype), ".geometric_", self=NONE)
 row("log_normal_fill", "LogNormalBackward0", lambda self, mean=1.0, std=2.0, *, generator=None: (
     refuse(std <= 0, f"log_normal_ expects std > 0.0, but found std={std:g}")
     or np.exp(mean + std * each(lambda _, uniform, normal: normal(), generator, self))).astype(self.dtype),
@@ -142,10 +143,9 @@ def shares(self, numbers):
     limits = np.finfo(self.dtype)
     return np.clip((numbers / numbers.sum(-1, keepdims=True)).astype(self.dtype), limits.tiny, 1 - limits.eps)
 
-def cauchy(self, median, sigma, generator):
-    refuse(sigma <= 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    unit = over(self, lambda size: random.uniform(size, 0.0, 1.0, np.dtype(np.float64), generator))
-    return (median + sigma * np.tan(np.pi * (unit - 0.5))).astype(self.dtype)
+def units(self, generator):
+    """Return a float64 number between 0 and 1 for each element."""
+    return over(self, lambda size: random.uniform(size, 0.0, 1.0, np.dtype(np.float64), generator))
 
 COEFFICIENTS = np.array((
     (0.16009398, -0.094634809, 0.025146376, -0.0030648343, 1, 0.32668115, 0.10406089, 0.0014179084),
