@@ -65,26 +65,17 @@ def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
     @functools.wraps(func)
     def run(*args: object, **kwargs: object) -> Any:
         places = argnums if isinstance(argnums, tuple) else (argnums,)
-        inputs, arguments = list[Any](), list(args)
-        with enable_grad():
-            for place in places:
-                arguments[place] = mapped(lambda one: begun(one, inputs), arguments[place])
-            value, aux = func(*arguments, **kwargs) if has_aux else (func(*arguments, **kwargs), None)
-            refuse(not isinstance(value, Tensor), f"{VALUE}Expected f(*args) to return a Tensor, got {type(value)}")
-            refuse(
-                value.dim(),
-                f"{VALUE}Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you "
-                "wanted to use the vjp or jacrev APIs instead?",
-            )
-            several = autograd.grad(value, inputs, create_graph=True, allow_unused=True) if value.requires_grad else ()
-        grads_left = iter(
-            [one.new_zeros(one.shape) if slopes is None else slopes for slopes, one in zip_longest(several, inputs)]
+        inputs, arguments, value, aux = inputs_of(functools.partial(func, **kwargs), args, places, has_aux)
+        refuse(not isinstance(value, Tensor), f"{VALUE}Expected f(*args) to return a Tensor, got {type(value)}")
+        refuse(
+            value.dim(),
+            f"{VALUE}Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you "
+            "wanted to use the vjp or jacrev APIs instead?",
         )
+        grads_left = iter(slopes_of(value, inputs))
         slopes = tuple(mapped(lambda _: next(grads_left), arguments[place]) for place in places)
         result = (slopes if isinstance(argnums, tuple) else slopes[0]), ((value, aux) if has_aux else value)
-        return mapped(
-            lambda one: one.detach() if isinstance(one, Tensor) and not leads_on(one, inputs) else one, result
-        )
+        return outside(result, inputs)
 
     return run
 
@@ -101,13 +92,21 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
     return run
 
 
-def inputs_of(func: Callable[..., Any], args: Sequence[Any], places: Sequence[int]) -> tuple[list[Any], list[Any], Any]:
-    """Return the new leaves for some arguments, the arguments with them, and what the function gives for these."""
-    leaves, arguments = list[Any](), list(args)
+def inputs_of(func: Callable[..., Any], args: Sequence[Any], places: Sequence[int], has_aux: bool) -> Any:
+    """Return the new leaves for some arguments, the arguments with them, what the function gives for these, and aside."""
+    count, leaves, arguments = len(args), list[Any](), list(args)
+    refuse_any(
+        {
+            **{f"Got argnum={i}, but only {count} positional inputs": not -count <= i < count for i in places},
+            f"argnums elements must be unique, got {tuple(places)}": len({i % max(count, 1) for i in places})
+            < len(places),
+        }
+    )
     with enable_grad():
         for place in places:
             arguments[place] = mapped(lambda one: begun(one, leaves), arguments[place])
-        return leaves, arguments, func(*arguments)
+        value = func(*arguments)
+    return leaves, arguments, *(value if has_aux else (value, None))
 
 
 def leaves_of(tree: Tree) -> list[Any]:
@@ -132,7 +131,12 @@ OUTPUTS = {
 
 def outside(tree: Tree, leaves: list[Any]) -> Any:
     """Return results without the graph of a transform, but for what lies behind its inputs."""
-    return mapped(lambda one: one.detach() if isinstance(one, Tensor) and not leads_on(one, leaves) else one, tree)
+    return mapped(
+        lambda one: (
+            one.detach() if isinstance(one, Tensor) and not (mode.grad_enabled and leads_on(one, leaves)) else one
+        ),
+        tree,
+    )
 
 
 def slopes_of(output: Tensor, leaves: list[Any], weights: Tensor | None = None) -> list[Any]:
@@ -155,8 +159,7 @@ def jacrev(
     @functools.wraps(func)
     def run(*args: Tree) -> Any:
         places = argnums if isinstance(argnums, tuple) else (argnums,)
-        leaves, arguments, value = inputs_of(func, args, places)
-        value, aux = value if has_aux else (value, None)
+        leaves, arguments, value, aux = inputs_of(func, args, places, has_aux)
         outputs_of(value, "vjp(f, *primals)")
 
         def jacobian(output: Tensor) -> Any:
@@ -194,8 +197,7 @@ def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Any
 
 def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> Any:
     """Return what a function gives, and a function from weights of its outputs to gradients of its inputs."""
-    leaves, arguments, value = inputs_of(func, primals, range(len(primals)))
-    value, aux = value if has_aux else (value, None)
+    leaves, arguments, value, aux = inputs_of(func, primals, range(len(primals)), has_aux)
     outputs = outputs_of(value, "vjp(f, *primals)")
 
     def back(cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -217,8 +219,7 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> Any:
 
 def jvp(func: Callable[..., Any], primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False) -> Any:
     """Return what a function gives, and how much that changes along the tangents: by two backward passes."""
-    leaves, _, value = inputs_of(func, primals, range(len(primals)))
-    value, aux = value if has_aux else (value, None)
+    leaves, _, value, aux = inputs_of(func, primals, range(len(primals)), has_aux)
     outputs, directions = outputs_of(value, "jvp(f, primals, tangents)"), leaves_of(tangents)
     for x, direction in zip(leaves, directions, strict=True):
         refuse(

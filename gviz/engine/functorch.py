@@ -40,8 +40,10 @@ def deprecated(function: Callable[..., Any], home: str = "torch.func") -> Callab
     return run
 
 
-grad, grad_and_value, hessian = deprecated(func.grad), deprecated(func.grad_and_value), deprecated(func.hessian)
-jacfwd, jacrev, jvp, vjp = deprecated(func.jacfwd), deprecated(func.jacrev), deprecated(func.jvp), deprecated(func.vjp)
+grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp = (
+    deprecated(one)
+    for one in (func.grad, func.grad_and_value, func.hessian, func.jacfwd, func.jacrev, func.jvp, func.vjp)
+)
 vmap = deprecated(func.vmap, "torch")
 
 

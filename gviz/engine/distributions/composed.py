@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from gviz import engine
@@ -252,13 +253,16 @@ Gumbel = row(
 )
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
-    """Rows near those of a OneHotCategorical, the nearer the lower the temperature."""
+class Relaxed(TransformedDistribution):
+    """Base of the distributions near a choice, the nearer the lower the temperature: of relaxed logarithms."""
 
-    arg_constraints = Categorical.arg_constraints
-    support, has_rsample = simplex, True
-    temperature = property(lambda self: self.base_dist.temperature)
-    probs, logits = property(lambda self: self.base_dist.probs), property(lambda self: self.base_dist.logits)
+    has_rsample = True
+    temperature, probs, logits = (
+        property(attrgetter(f"base_dist.{name}")) for name in ("temperature", "probs", "logits")
+    )
+    _logarithms_: Any
+    _back_: Any
+    """What makes values of the logarithms."""
 
     def __init__(
         self,
@@ -267,8 +271,14 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
-        super().__init__(base, ExpTransform(), validate_args)
+        super().__init__(self._logarithms_(temperature, probs, logits, validate_args), self._back_(), validate_args)
+
+
+class RelaxedOneHotCategorical(Relaxed):
+    """Rows near those of a OneHotCategorical, the nearer the lower the temperature."""
+
+    arg_constraints, support = Categorical.arg_constraints, simplex
+    _logarithms_, _back_ = ExpRelaxedCategorical, ExpTransform
 
 
 class MixtureSameFamily(Distribution):

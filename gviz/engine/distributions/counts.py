@@ -73,10 +73,12 @@ class ProbsOrLogits(Distribution):
         super().__init__(vars(self)[name].shape, validate_args=validate_args)
 
 
+PARAM_SHAPE = property(lambda self: vars(self).get("probs", self.logits).shape)
 Bernoulli = row(
     "Bernoulli",
     ProbsOrLogits,
     "One with probability ``probs``, else zero.",
+    param_shape=PARAM_SHAPE,
     support=boolean,
     mean=lambda self: self.probs,
     mode=lambda self: (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan),
@@ -123,7 +125,7 @@ class TotalCount(ProbsOrLogits):
         "total_count": nonnegative_integer,
         **ProbsOrLogits.arg_constraints,
     }
-    support = property(lambda self: interval(0, self.total_count, True))
+    support, param_shape = property(lambda self: interval(0, self.total_count, True)), PARAM_SHAPE
 
     def __init__(
         self,
@@ -198,6 +200,7 @@ class Categorical(Distribution):
     support = property(lambda self: interval(0, self._num_events - 1, True))
     mean = variance = property(lambda self: torch.full(self.batch_shape, math.nan, dtype=self.probs.dtype))
     mode = property(lambda self: self.probs.argmax(dim=-1))
+    param_shape = PARAM_SHAPE
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -237,6 +240,7 @@ class OneHot(Distribution):
     arg_constraints = Categorical.arg_constraints
     probs, logits = property(lambda self: self._categorical.probs), property(lambda self: self._categorical.logits)
     support: Any = one_hot
+    param_shape = property(lambda self: self._categorical.param_shape)
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -282,10 +286,10 @@ OneHotCategoricalStraightThrough = row(
 )
 
 
-class ExpRelaxedCategorical(OneHot):
-    """Logarithms of a :class:`RelaxedOneHotCategorical`."""
+class Tempered(Distribution):
+    """Base of the distributions of relaxed choices: with a temperature, which is one for the whole batch."""
 
-    support, has_rsample = real_vector, True
+    has_rsample = True
 
     def __init__(
         self,
@@ -295,13 +299,19 @@ class ExpRelaxedCategorical(OneHot):
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
-        super().__init__(probs, logits, validate_args)
+        super().__init__(probs, logits, validate_args)  # type: ignore[arg-type] # of the other base
 
     def expand(self, batch_shape: Iterable[int], _instance: object = None) -> Any:
         """Return the distribution with another batch shape; the temperature stays."""
         new = super().expand(batch_shape)
         new.temperature = self.temperature
         return new
+
+
+class ExpRelaxedCategorical(Tempered, OneHot):
+    """Logarithms of a :class:`RelaxedOneHotCategorical`."""
+
+    support = real_vector
 
     @draws
     def rsample(self, shape: Size) -> Any:
@@ -358,3 +368,11 @@ class Multinomial(OneHot):
         ways = torch.lgamma(counts.sum(-1) + 1) - torch.lgamma(counts + 1).sum(-1)
         logits[(counts == 0) & (logits == -math.inf)] = 0
         return ways + (logits * counts).sum(-1)
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        binomial = Binomial(self.total_count, self.probs)
+        hits = binomial.enumerate_support(expand=False)[1:]
+        total = torch.tensor(self.total_count)
+        whole = total * self._categorical.entropy() - torch.lgamma(total + 1)
+        return whole + (torch.exp(binomial.log_prob(hits)) * torch.lgamma(hits + 1)).sum([0, -1])

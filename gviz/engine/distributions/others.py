@@ -9,8 +9,8 @@ from typing import Any
 
 from gviz import engine
 from gviz.autograd.tensor import Tensor
-from gviz.engine.distributions.base import Declared, Distribution, broadcast, of_parameters, row
-from gviz.engine.distributions.composed import EULER, HALF, TransformedDistribution, transformed
+from gviz.engine.distributions.base import Declared, broadcast, of_parameters, row
+from gviz.engine.distributions.composed import EULER, HALF, Relaxed, transformed
 from gviz.engine.distributions.constraints import (
     greater_than_eq,
     half_open_interval,
@@ -20,7 +20,7 @@ from gviz.engine.distributions.constraints import (
     simplex,
     unit_interval,
 )
-from gviz.engine.distributions.counts import ProbsOrLogits, TotalCount
+from gviz.engine.distributions.counts import PARAM_SHAPE, ProbsOrLogits, Tempered, TotalCount
 from gviz.engine.distributions.reals import Cauchy, Exponential, Gamma, Normal, Uniform, gamma_numbers
 from gviz.engine.distributions.transforms import (
     AbsTransform,
@@ -301,20 +301,10 @@ NegativeBinomial = row(
 
 
 # ------------------------------------------------------------------ relaxed
-class LogitRelaxedBernoulli(ProbsOrLogits):
+class LogitRelaxedBernoulli(Tempered, ProbsOrLogits):
     """Logarithms of the odds of a :class:`RelaxedBernoulli`."""
 
-    support, has_rsample = real, True
-
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.temperature = temperature
-        super().__init__(probs, logits, validate_args)
+    support, param_shape = real, PARAM_SHAPE
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Return random numbers through which gradients flow."""
@@ -331,20 +321,9 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         return self.temperature.log() + diff - 2 * diff.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """Numbers near zero or one, the nearer the lower the temperature."""
 
-    arg_constraints = ProbsOrLogits.arg_constraints
-    support, has_rsample = unit_interval, True
-    temperature = property(lambda self: self.base_dist.temperature)
-    probs, logits = property(lambda self: self.base_dist.probs), property(lambda self: self.base_dist.logits)
-
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base: Distribution = LogitRelaxedBernoulli(temperature, probs, logits)
-        super().__init__(base, SigmoidTransform(), validate_args)
+    arg_constraints, support = ProbsOrLogits.arg_constraints, unit_interval
+    _logarithms_ = staticmethod(lambda *given: LogitRelaxedBernoulli(*given[:3]))  # checked in any case, as PyTorch's
+    _back_ = SigmoidTransform

@@ -68,23 +68,15 @@ class Transform:
             self._cached_x_y = x, y
         return x, y
 
-    def _call(self, x: Tensor) -> Any:
-        raise NotImplementedError
-
-    def _inverse(self, y: Tensor) -> Any:
-        raise NotImplementedError
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        """Return the logarithm of the slope there."""
-        raise NotImplementedError
+    _call: Any = lambda *_: refuse(True, "", NotImplementedError)
+    _inverse: Any = _call
+    log_abs_det_jacobian: Any = _call
 
     def forward_shape(self, shape: Size) -> Any:
         """Return the shape of the results."""
         return shape
 
-    def inverse_shape(self, shape: Size) -> Any:
-        """Return the shape of what the inverse returns."""
-        return shape
+    inverse_shape: Any = forward_shape
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other) or self._compared_ is None:
@@ -105,6 +97,8 @@ class InverseTransform(Transform):
     sign = property(lambda self: self.inv.sign)
     domain, codomain = property(lambda self: self.inv.codomain), property(lambda self: self.inv.domain)
     inv = property(lambda self: self._inv)
+    forward_shape: Any = property(lambda self: self.inv.inverse_shape)
+    inverse_shape: Any = property(lambda self: self.inv.forward_shape)
 
     def __init__(self, transform: Transform) -> None:
         super().__init__()
@@ -120,14 +114,6 @@ class InverseTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return the logarithm of the slope there."""
         return -self._inv.log_abs_det_jacobian(y, x)
-
-    def forward_shape(self, shape: Size) -> Any:
-        """Return the shape of the results."""
-        return self._inv.inverse_shape(shape)
-
-    def inverse_shape(self, shape: Size) -> Any:
-        """Return the shape of what the inverse returns."""
-        return self._inv.forward_shape(shape)
 
 
 def widened(constraint: Constraint, first: int, steps: list[tuple[int, int]]) -> Any:

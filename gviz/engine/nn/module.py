@@ -54,7 +54,7 @@ def attribute(module: Module, name: str) -> Any:
     return getattr(module, name)
 
 
-class Module(Portable, State, Hooks):
+class Module(Portable, State):
     """A layer or a network: assign parameters and other modules to it, and write ``forward``."""
 
     __module__, _importable = "torch.nn.modules.module", "gviz.engine.nn"

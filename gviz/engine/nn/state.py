@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from gviz.autograd.hooks import RemovableHandle, append
 from gviz.autograd.modes import no_grad
 from gviz.autograd.tensor import Tensor
+from gviz.engine.nn.hooks import Hooks
 from gviz.engine.nn.parameter import Parameter
 from gviz.numbers.words import refuse, warn
 
@@ -38,7 +39,7 @@ class _IncompatibleKeys(
         return super().__repr__() if any(self) else "<All keys matched successfully>"
 
 
-class State:
+class State(Hooks):
     """The part of a module that saves and loads its state."""
 
     _version = 1
@@ -46,10 +47,6 @@ class State:
     _buffers: dict[str, Any]
     _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
-    _state_dict_hooks: list[Any]
-    _state_dict_pre_hooks: list[Any]
-    _load_state_dict_pre_hooks: list[Any]
-    _load_state_dict_post_hooks: list[Any]
 
     # ---------------------------------------------------------------- hooks
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

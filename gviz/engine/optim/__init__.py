@@ -20,11 +20,13 @@ from gviz.autograd.hooks import append
 from gviz.autograd.modes import enable_grad, mode
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.copying import Portable
+from gviz.engine.func import mapped
 from gviz.engine.nn.module import clear_gradient
 from gviz.engine.nn.options import method, refuse_options
 from gviz.engine.nn.parameter import typename
 from gviz.numbers.types import Array
 from gviz.numbers.words import absent, refuse, refuse_any, warn
+from gviz.ops.rows import array_of
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
@@ -269,7 +271,13 @@ class Optimizer(Portable):
             ValueError,
         )
         groups = [
-            saved_group | {name: value for name, value in own.items() if name == "params" or name not in saved_group}
+            saved_group
+            | {"params": own["params"]}
+            | {
+                name: LATER.get(name, value)
+                for name, value in own.items()
+                if name not in saved_group and name in (*LATER, "decoupled_weight_decay", "param_names")
+            }
             for own, saved_group in zip(self.param_groups, groups, strict=True)
         ]
         ids = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
@@ -333,6 +341,11 @@ def add_scaled(array: Array, other: Array, factor: Array | float) -> Array:
     return np.add(wide, array, out=array, casting="same_kind")
 
 
+LATER = {
+    **dict.fromkeys(("maximize", "capturable", "differentiable", "amsgrad", "nesterov", "centered"), False),
+    **dict.fromkeys(("foreach", "fused")),
+}
+"""Options that older files do not have, and what stands for them; each other one is missing then, as in PyTorch."""
 LAST = "maximize=False, foreach=None, capturable=False, differentiable=False, fused=None"
 MOMENTS = "lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay={}, amsgrad=False"
 
@@ -667,18 +680,18 @@ class LBFGS(
 
     def step(self, closure: Any) -> Any:  # type: ignore[override]
         """Do up to ``max_iter`` steps of ``lr``; return what the closure returned first."""
-        group, memory = self.param_groups[0], self.state[self._tensors_()[0]]
-        if not memory:
-            memory.update(func_evals=0, n_iter=0, pairs=[])
+        group, state = self.param_groups[0], self.state[self._tensors_()[0]]
+        memory = {"func_evals": 0, "n_iter": 0} | mapped(array_of, dict(state))
         (begun, loss, grad), calls = self._evaluated_(closure), 1
         for turn in range(1, group["max_iter"] + 1):
             if np.abs(grad).max() <= group["tolerance_grad"]:
                 break
             memory["n_iter"] += 1
-            way = self._direction_(grad, memory, group["history_size"])
-            size = group["lr"] * (min(1.0, 1.0 / float(np.abs(grad).sum())) if memory["n_iter"] == 1 else 1)
-            memory.update(way=way, size=size, grad=grad)
-            before, change = loss, group["tolerance_change"]
+            way, size = self._direction_(grad, memory, group["history_size"]), array_of(group["lr"])
+            if memory["n_iter"] == 1:
+                size = min(1.0, 1.0 / np.abs(grad).sum()) * size
+            memory |= {"d": way, "t": size, "prev_flat_grad": grad, "prev_loss": loss}
+            change = group["tolerance_change"]
             if float(grad @ way) > -change:
                 break
             if group["line_search_fn"] is not None:
@@ -687,33 +700,47 @@ class LBFGS(
                 (size, loss, grad, _), evaluations = strong_wolfe(
                     partial(self._try_, closure, way), start, size, np.abs(way).max(), change, group["max_eval"] - calls
                 )
-                memory["size"], calls = size, calls + evaluations
+                memory["t"], calls = size, calls + evaluations
             self._move_(way * size)
             if turn == group["max_iter"]:
                 break
             if group["line_search_fn"] is None:
                 _, loss, grad = self._evaluated_(closure)
                 calls += 1
-            if calls >= group["max_eval"] or np.abs(way * size).max() <= change or abs(loss - before) < change:
+            if (
+                calls >= group["max_eval"]
+                or np.abs(way * size).max() <= change
+                or abs(loss - memory["prev_loss"]) < change
+            ):
                 break
         memory["func_evals"] += calls
+        state.update(
+            mapped(
+                lambda one: from_array(np.asarray(one), None) if isinstance(one, np.ndarray | np.generic) else one,
+                memory,
+            )
+        )
         return begun
 
     def _direction_(self, grad: Array, memory: dict[str, Any], most: int) -> Any:
         """Return the way down: the gradient times what is known of the inverse of the second derivative."""
         if memory["n_iter"] == 1:
+            memory |= {"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1}
             return -grad
-        change, step = grad - memory["grad"], memory["way"] * memory["size"]
+        change, step = grad - memory["prev_flat_grad"], memory["d"] * memory["t"]
         if (product := change @ step) > 1e-10:
-            memory["pairs"] = [*memory["pairs"], (change, step, 1.0 / product)][-most:]
-            memory["scale"] = product / (change @ change)
-        way, shares = -grad, []
-        for change, step, inverse in reversed(memory["pairs"]):
-            shares.append(step @ way * inverse)
-            way = way - change * shares[-1]
-        way = way * memory.get("scale", 1)
-        for (change, step, inverse), share in zip(memory["pairs"], reversed(shares), strict=True):
+            for name, one in (("old_dirs", change), ("old_stps", step), ("ro", 1.0 / product)):
+                memory[name] = [*memory[name], one][-most:]
+            memory["H_diag"] = product / (change @ change)
+        pairs = list(zip(memory["old_dirs"], memory["old_stps"], memory["ro"], strict=True))
+        way, shares = -grad, list[Any]()
+        for change, step, inverse in reversed(pairs):
+            shares.insert(0, step @ way * inverse)
+            way = way - change * shares[0]
+        way = way * memory["H_diag"]
+        for (change, step, inverse), share in zip(pairs, shares, strict=True):
             way = way + step * (share - change @ way * inverse)
+        memory["al"] = shares + [None] * (most - len(shares))
         return way
 
     def _evaluated_(self, closure: Callable[..., Any]) -> tuple[Any, float, Any]:
@@ -721,7 +748,7 @@ class LBFGS(
         with enable_grad():
             loss = closure()
         grads = [np.zeros_like(p._array) if p.grad is None else p.grad._array for p in self._tensors_()]
-        return loss, float(getattr(loss, "_array", loss)), np.concatenate([grad.reshape(-1) for grad in grads])
+        return loss, float(array_of(loss)), np.concatenate([grad.reshape(-1) for grad in grads])
 
     def _try_(self, closure: Callable[..., Any], way: Array, size: float) -> Point:
         """Return what is found after a step of that size, and go back."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from itertools import accumulate, chain, islice, repeat
 from types import GenericAlias
@@ -375,6 +375,19 @@ def rebuilt(model: Any, items: Any) -> Any:
 
 
 # ------------------------------------------------------------------ the loader
+class Batches(Iterator[Any]):
+    """What goes once over the batches of a loader; its length is how many those are in all."""
+
+    def __init__(self, loader: DataLoader, batches: Iterator[Any]) -> None:
+        self._loader, self._batches = loader, batches
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __next__(self) -> Any:
+        return next(self._batches)
+
+
 class DataLoader(Typed):
     """Batches of a dataset, in order, shuffled, or as a sampler says."""
 
@@ -463,13 +476,11 @@ class DataLoader(Typed):
             )
         is_read_by_workers = self._streams and self.num_workers
         order = iter(() if is_read_by_workers else self.sampler if self.batch_sampler is None else self.batch_sampler)
-        if self._workers and self.persistent_workers:
-            return batches_by(self._workers, self, order)
-        base = seed(self.generator)
-        self._workers = [Worker(number, self, base) for number in range(self.num_workers)]
-        return (
-            batches_by(self._workers, self, order) if self._workers else map(partial(self._batch_, self.dataset), order)
-        )
+        if not (self._workers and self.persistent_workers):
+            base = seed(self.generator)
+            self._workers = [Worker(number, self, base) for number in range(self.num_workers)]
+        alone = map(partial(self._batch_, self.dataset), order)
+        return Batches(self, batches_by(self._workers, self, order) if self._workers else alone)
 
     def _parts_(self, stream: Iterable[Any]) -> Any:
         """Return an iterator over the samples of a stream, or over lists of them."""

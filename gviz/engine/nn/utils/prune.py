@@ -14,7 +14,7 @@ from typing import Any
 from gviz import engine
 from gviz.autograd.tensor import Tensor
 from gviz.engine.nn.module import Module
-from gviz.numbers.words import absent, refuse
+from gviz.numbers.words import absent, refuse, refuse_any
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
@@ -55,14 +55,13 @@ class BasePruningMethod:
         method: BasePruningMethod = cls(*args, **kwargs)
         method._tensor_name = name
         original = getattr(module, name)
-        if importance_scores is not None:
-            refuse(
-                importance_scores.shape != original.shape,
-                f"importance_scores should have the same shape as parameter                 {name} of {module}",
-                AssertionError,
-            )
-        else:
-            importance_scores = original
+        scores = original if importance_scores is None else importance_scores
+        refuse(
+            scores.shape != original.shape,
+            f"importance_scores should have the same shape as parameter {name} of {module}, got {scores.shape} vs "
+            f"{original.shape}",
+            AssertionError,
+        )
         for key, old in olds.items():
             container = PruningContainer(old) if not isinstance(old, PruningContainer) else old
             container.add_pruning_method(method)
@@ -74,7 +73,7 @@ class BasePruningMethod:
             module.register_parameter(f"{name}_orig", original)
             del module._parameters[name]
             default = torch.ones_like(original)
-        module.register_buffer(f"{name}_mask", method.compute_mask(importance_scores, default))
+        module.register_buffer(f"{name}_mask", method.compute_mask(scores, default_mask=default))
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)
         return method
@@ -82,7 +81,7 @@ class BasePruningMethod:
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Any:
         """Return a pruned copy of a tensor."""
         scores = t if importance_scores is None else importance_scores
-        return t * self.compute_mask(scores, torch.ones_like(t) if default_mask is None else default_mask)
+        return t * self.compute_mask(scores, default_mask=torch.ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
         """Make the pruned tensor the parameter, and forget the mask."""
@@ -114,14 +113,13 @@ class PruningContainer(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """Return the mask so far, and what the last way takes of the part that it leaves."""
-        method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype)
+        method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype).clone()
         if method.PRUNING_TYPE == "unstructured":
             places: Any = mask == 1
         elif method.PRUNING_TYPE == "structured":
             places = rest_of_channels(mask, getattr(method, "dim", 0), t)
         else:
             places = tuple(slice(None) for _ in range(t.dim()))
-        mask = mask.clone()
         mask[places] = method.compute_mask(t[places], default_mask=mask[places]).to(mask.dtype)
         return mask
 
@@ -137,14 +135,13 @@ def number_to_prune(amount: float, size: int) -> int:
     """Return how many of so many are pruned. TypeError, ValueError: the amount is no share and no such number."""
     refuse(not isinstance(amount, numbers.Real), f"Invalid type for amount: {amount}. Must be int or float.", TypeError)
     whole = isinstance(amount, numbers.Integral)
-    refuse(
-        (whole and amount < 0) or (not whole and not 0.0 <= float(amount) <= 1.0),
-        f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer",
-        ValueError,
-    )
-    refuse(
-        whole and amount > size,
-        f"amount={amount} should be smaller than the number of parameters to prune={size}",
+    refuse_any(
+        {
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer": (
+                amount < 0 if whole else not 0.0 <= float(amount) <= 1.0
+            ),
+            f"amount={amount} should be smaller than the number of parameters to prune={size}": whole and amount > size,
+        },
         ValueError,
     )
     return int(amount) if whole else round(amount * size)
@@ -212,11 +209,7 @@ class RandomStructured(BasePruningMethod):
         if count == 0:
             return default_mask
         kept = torch.topk(self.scores(t), k=size - count, largest=True).indices
-        channels = torch.zeros(size)
-        channels[kept] = 1
-        shape = [1] * t.dim()
-        shape[self.dim] = size
-        return default_mask.clone() * channels.reshape(shape).to(default_mask.dtype)
+        return default_mask * torch.zeros_like(default_mask).index_fill(self.dim, kept, 1)
 
 
 class LnStructured(RandomStructured):
@@ -241,6 +234,11 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Any:
         """Return the mask so far times the one that is given."""
+        refuse(
+            default_mask.shape != self.mask.shape,
+            f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}",
+            AssertionError,
+        )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
@@ -256,16 +254,16 @@ def pruning(kind: type[BasePruningMethod], name: str) -> Any:
     return prune
 
 
-FUNCTIONS = {
-    "identity": Identity,
-    "random_unstructured": RandomUnstructured,
-    "l1_unstructured": L1Unstructured,
-    "random_structured": RandomStructured,
-    "ln_structured": LnStructured,
-    "custom_from_mask": CustomFromMask,
-}
 identity, random_unstructured, l1_unstructured, random_structured, ln_structured, custom_from_mask = (
-    pruning(kind, name) for name, kind in FUNCTIONS.items()
+    pruning(kind, name)
+    for name, kind in {
+        "identity": Identity,
+        "random_unstructured": RandomUnstructured,
+        "l1_unstructured": L1Unstructured,
+        "random_structured": RandomStructured,
+        "ln_structured": LnStructured,
+        "custom_from_mask": CustomFromMask,
+    }.items()
 )
 
 
@@ -287,12 +285,9 @@ def global_unstructured(
         f"{pruning_method.PRUNING_TYPE}",
         TypeError,
     )
-    mask, start = container.compute_mask(scores, torch.nn.utils.parameters_to_vector(masks)), 0
-    for module, name in parameters:
-        parameter = getattr(module, name)
-        end = start + parameter.numel()
-        CustomFromMask.apply(module, name, mask=mask[start:end].view_as(parameter))
-        start = end
+    mask = container.compute_mask(scores, torch.nn.utils.parameters_to_vector(masks))
+    for (module, name), old, part in zip(parameters, masks, mask.split([one.numel() for one in masks]), strict=True):
+        CustomFromMask.apply(module, name, mask=part.view_as(old))
 
 
 def remove(module: Module, name: str) -> Module:
