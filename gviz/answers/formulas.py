@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from gviz.derivations.paths import ENDS, GAP, BackwardStep, Chain, Path
 from gviz.formulas.formula import GRAD, UNKNOWN, UNNAMED, Formula
 from gviz.formulas.lectures import BY_ROWS, jacobian_notes
 from gviz.formulas.operations import operator_of
-from gviz.graphs import RETURNED, Edge, Node
+from gviz.graphs import RETURNED, Edge, Hooked, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import agree, is_finite, plus, scalar_of, times
 from gviz.pictures.digits import (
@@ -282,16 +283,16 @@ def since(chain: Chain) -> str:
     was = f"it was {numbers_text(chain.before)} before"
     if agree(plus(chain.before, chain.grad), chain.node.grad.value):
         return f"{was}, and backward adds to it"
-    if chain.hooks or chain.node.grad.hooks:
-        return hooks_text(chain)
+    own = [(chain.wrt, change) for change in chain.node.grad.hooks if chain.node.kind == "leaf"]
+    if own or chain.hooks:
+        return hooks_text(own or chain.hooks)  # what came to it is told before
     changed = "it is of another backward, or a hook, or the program, has changed it"
     return f"{changed}; {was}" if chain.before is not None else changed
 
 
-def hooks_text(chain: Chain) -> str:
-    """Return what hooks have made of the gradient on its way to a tensor, and of what came there."""
-    own = [(chain.wrt, change) for change in chain.node.grad.hooks if chain.node.kind == "leaf"]
-    return "; ".join(f"at {name} {change_text(change, PRECISION)}" for name, change in (*chain.hooks, *own))
+def hooks_text(hooks: Iterable[tuple[str, Hooked]]) -> str:
+    """Return what hooks have made of gradients: the tensor of each, and what it has changed."""
+    return "; ".join(f"at {name} {change_text(change, PRECISION)}" for name, change in hooks)
 
 
 def unchecked(chain: Chain, name: str) -> str:
@@ -308,9 +309,8 @@ def unchecked(chain: Chain, name: str) -> str:
     if chain.grad is None:
         return "not checked: backward did not run, so that the engine has no gradient to compare with"
     if chain.hooks:
-        return (
-            f"what comes to {chain.wrt} is {numbers_text(chain.grad)}, for hooks have changed it: {hooks_text(chain)}"
-        )
+        told = hooks_text(chain.hooks)
+        return f"what comes to {chain.wrt} is {numbers_text(chain.grad)}, for hooks have changed it: {told}"
     if chain.path_sum is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"
         return f"not checked: {why}; the engine's gradient is {numbers_text(chain.grad, LONGEST_VALUE)}"

@@ -317,6 +317,16 @@ def test_a_hook_that_changes_a_gradient_is_noticed(tmp_path: Any) -> None:
     assert (chain["grad"], chain["grad_before"], chain["grad_after"]) == (2, None, 20)
 
 
+def test_each_of_two_hooks_is_told_once_at_the_gradient_that_it_has_changed(tmp_path: Any) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nx = torch.tensor(3.0, requires_grad=True)\ny = x**2\ny.register_hook(lambda g: g * 10)\n"
+        "x.register_hook(lambda g: g + 1)\nz = y * x\nz.backward()\n"
+    )
+    told = flat(str(explain(str(tmp_path / "net.py"), say=lambda _: None)))
+    assert "what comes to x is 189, for hooks have changed it: at y 3 → 30: a hook, line 4; x.grad is 190" in told
+    assert told.endswith("x.grad is 190: at x 189 → 190: a hook, line 5")
+
+
 def test_a_gradient_that_backward_adds_to_is_told_apart_from_a_changed_one(tmp_path: Any) -> None:
     script = tmp_path / "net.py"
     script.write_text(
