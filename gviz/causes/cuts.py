@@ -277,7 +277,8 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
         cuts = [cut for cut in cuts if cut.is_summand or not cut.is_used] if is_any else cuts
         has_number = any(cut.is_number and cut.reason == "detached" for cut in cuts)
         draws = ("multinomial", "bernoulli", "poisson")  # a number in place of its probability is the fault, then
-        return [cut for cut in cuts if not (has_number and cut.call in draws)]
+        cuts = [cut for cut in cuts if not (has_number and cut.call in draws)]
+        return sorted(cuts, key=lambda cut: cut.reason == "no_grad")  # a block may be meant more than a call of its own
     cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
     return [cut for cut in cuts if (cut.is_number and not case.is_in_text(cut)) or not case.nodes][-1:]
 

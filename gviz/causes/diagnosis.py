@@ -30,6 +30,12 @@ CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 ITEM = re.compile(r"\.(\d+)(?=\.|$)")
 """A number among the parts of a name, as of a module in a list of modules."""
 
+OF_WHOLE_RUN = (
+    "is_optimized", "optimizer", "steps", "still_steps", "idle_steps", "stepped", "is_updated", "brought",
+    "is_same_call", "was_used",
+)  # fmt: skip
+"""What is known of a tensor's gradients, and steps, that an earlier backward than the last one is asked about with."""
+
 WIDTH = 78
 """Columns of an answer on a terminal that is wider, and in a pipe."""
 
@@ -138,7 +144,12 @@ class Diagnosis:
         """Return a tensor as it was when the backward of the root ran, and not as a later one has left it."""
         numbers, grad, _ = row.at_backward()
         is_newer = row.moment is None and grad.before is None and not self.is_reached(row)
-        then = row._replace(numbers=numbers, grad=NO_GRADIENT if is_newer else grad, moment=None, history=NO_HISTORY)
+        then = row._replace(
+            numbers=numbers,
+            grad=NO_GRADIENT if is_newer else grad,
+            moment=None,
+            history=NO_HISTORY._replace(**{one: getattr(row.history, one) for one in OF_WHOLE_RUN}),
+        )
         return then if is_finite(row.grad.value) or self.is_reached(row) else row  # nan or inf of another root
 
     def is_reached(self, row: TensorRow) -> bool:

@@ -118,6 +118,11 @@ class TensorFacts:
         return self.case.has_run and bool(self.case.nodes) and not self.case.is_reached(self.row)
 
     @property
+    def is_of_other_call(self) -> bool:
+        """Whether calls of backward have brought it gradients, none of them made where that of the root was."""
+        return self.row.requires_grad and self.history.brought is not None and not self.history.is_same_call
+
+    @property
     def is_frozen_in_optimizer(self) -> bool:
         """Whether the program has frozen it, though it has given it to an optimizer."""
         return self.reason == "frozen" and bool(self.history.is_optimized)

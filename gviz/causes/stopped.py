@@ -77,6 +77,21 @@ def is_behind_failure(facts: TensorFacts) -> bool:
 
 
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same
+def ways_lost(case: Diagnosis) -> set[object]:
+    """Return what keeps the leaves out of a root without a graph that no other call has brought gradients.
+
+    That is the places of cuts, or that the program has frozen what an optimizer has; of two, nothing tells which the
+    root is to train.
+    """
+    leaves = (TensorFacts(case, row) for row in case.rows.values() if row.is_leaf)
+    return {
+        one.is_frozen_in_optimizer or tuple(cut.place for cut in one.cuts)
+        for one in leaves
+        if one.is_frozen_in_optimizer or (one.row.requires_grad and one.cuts and not one.is_of_other_call)
+    }
+
+
+@lru_cache(maxsize=1)  # all tensors of a graph ask the same
 def is_without_graph(case: Diagnosis) -> bool:
     """Return whether backward was called on what nothing that requires a gradient is in."""
     is_cut = any(row.broken is not None and row.broken.reason != "frozen" for row in case.graph.tensors) or any(
@@ -118,7 +133,11 @@ def is_stopped_root(facts: TensorFacts) -> bool:
 def stopped(facts: TensorFacts) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
     stop, failure, is_over = facts.case.stop, facts.case.graph.failure, facts.case.graph.stop is not None
-    is_elsewhere = failure is not None and NO_GRAPH not in failure.message and not facts.case.is_reached(facts.row)
+    is_elsewhere = failure is not None and (
+        facts.is_of_other_call and bool(ways_lost(facts.case))
+        if NO_GRAPH in failure.message
+        else not facts.case.is_reached(facts.row)
+    )
     if stop is None or is_elsewhere or not (is_over or is_behind_failure(facts)):
         return None
     cause = next((one for words, one in ANSWERS.items() if words in stop.message), other_error)(facts, stop)
@@ -267,8 +286,6 @@ def without_graph(facts: TensorFacts, stop: Stop) -> Cause | None:
 def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
     """Return the cause for a root without a graph that is no gradient; None for a leaf of no matter for it."""
     case, root, name = facts.case, facts.case.rows.get(named_in(stop.code)), named_in(stop.code) or "the root"
-    if facts.row.requires_grad and facts.history.brought not in (None, stop.place) and frozen_in_optimizers(case):
-        return None  # another call has brought its gradient: what this one lacks is the frozen ones
     own, head = TensorFacts(case, root).own_cut if root else None, f"backward did not run: {name} has no graph; "
     others = (TensorFacts(case, one) for one in case.rows.values() if facts.row is root and one.requires_grad)
     behind = next((one for one in others if one.cuts), facts) if own is None else facts
@@ -285,36 +302,15 @@ def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
         (lines, mend), what = behind.at_cuts, f"{head}{behind.clause_of_cuts}"
         cause = facts.cause(behind.cuts[0].reason, what, lines, mend)
     if cause is not None and cause.verdict != "frozen":
-        cause = facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), cause.mend)
-        never = (outside(one) for one in frozen_in_optimizers(case) if one.history.brought is None)
-        return beside_frozen(cause, name, next(never, None))
+        is_one_of_several = len(ways_lost(case)) > 1 and (True in ways_lost(case) or not is_within)
+        of_several = f"if {name} is to train {facts.name}: " * (is_one_of_several and facts.row is not root)
+        return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), f"{of_several}{cause.mend}")
     if facts.row.requires_grad and facts.row is not root:
         if root is None and ".backward(" not in stop.code:  # but autograd.grad(), for which others may be meant
             return other_error(facts, stop)
         what, lines, mend = beside_root(facts, set(), name)
         return facts.cause("no path", f"{head}{what}", (*case.line_of_stop, *lines), mend)
     return never_required_root(facts, root, name)
-
-
-@lru_cache(maxsize=1)  # all tensors of a graph ask the same
-def frozen_in_optimizers(case: Diagnosis) -> list[TensorFacts]:
-    """Return the leaves that the program has frozen, though an optimizer has them."""
-    return [one for one in (TensorFacts(case, row) for row in case.rows.values()) if one.is_frozen_in_optimizer]
-
-
-def beside_frozen(cause: Cause, root: str, frozen: Cause | None) -> Cause:
-    """Return the cause for a leaf that is cut off from a root without a graph, with that of one that was to be in it.
-
-    Args:
-        cause: of the leaf.
-        root: its name.
-        frozen: the cause for a leaf that an optimizer has, which never required a gradient while it was used; nothing
-            tells which of the two the root is to train. None where there is no such leaf.
-    """
-    if frozen is None or frozen.name == cause.name:
-        return cause
-    hedged = cause._replace(mend=f"if {root} is to train {cause.name}: {cause.mend}")
-    return hedged.besides(frozen.what, frozen.lines, frozen.mend, "and", f"if {frozen.name}:")
 
 
 def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -> Cause | None:
@@ -510,7 +506,8 @@ def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Li
         own_lines = line_numbers(statement)
         runs = [one.run for one in case.shown.nodes if case.line_in_text(case.line_of_node(one)) in own_lines]
         is_it = freed.run <= max([run for run in runs if run < user.run], default=freed.run)
-        better = "" if number in own_lines else fixes.detaching([statement], {value}.__contains__)
+        is_root = name == named_in(case.code_of(case.line_of_stop))  # which this backward() needs the graph of
+        better = "" if number in own_lines or is_root else fixes.detaching([statement], {value}.__contains__)
         leaves = [row.name for row in case.rows.values() if row.history.is_optimized and " " in row.name]
         if fixes.targets_of(statement) == [name] and any(fixes.may_be(name, OLDER.sub("", one)) for one in leaves):
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf

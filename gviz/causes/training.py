@@ -85,22 +85,24 @@ def taken_away(facts: TensorFacts) -> Cause:
 
 # ---------------------------------------------------------------- of another backward
 def of_other_backward(facts: TensorFacts) -> Cause | None:
-    """Return the cause for a leaf with a gradient that the last backward did not add to; None if no step has used it.
+    """Return the cause for a leaf that the last backward did not come to, though one has brought it a gradient.
 
-    Nothing is wrong with it if another call has brought it; if the same call did, an earlier time, it was cut off now.
+    Nothing is wrong with it if another call did, and its steps have used that; if the same call did, an earlier time,
+    it was cut off now. None if there is no optimizer that has it, and another's steps do not use it.
     """
     if facts.cuts and facts.history.is_same_call and (facts.history.is_optimized or facts.history.is_updated):
-        what = f"{facts.name} has the gradient that an earlier run of this backward() has left: this time comes none"
+        what = f"an earlier run of this backward() has brought {facts.name} a gradient: this time comes none"
         return facts.cause(facts.cuts[0].reason, f"{what}: {facts.clause_of_cuts}", *facts.at_cuts)
-    what = f"{facts.name} has the gradient that another backward has left"
-    if facts.cuts:
-        return with_cuts(facts, facts.cause("ok", what))
-    if is_unused(facts):
-        return None
-    return facts.cause(
-        "ok",
-        f"{what}: {facts.case.root_name} is not made from it",
-        facts.case.line_of(facts.history.brought) or facts.lines,
+    if is_unused(facts) and (facts.history.is_optimized or not facts.cuts):
+        return not_used(facts) if facts.history.is_optimized else None
+    no_cut = f": {facts.case.root_name} is not made from it" * (not facts.cuts)
+    return with_cuts(
+        facts,
+        facts.cause(
+            "ok",
+            f"another backward has brought {facts.name} its gradient{no_cut}",
+            facts.case.line_of(facts.history.brought) or facts.lines,
+        ),
     )
 
 
@@ -181,7 +183,10 @@ def not_used(facts: TensorFacts) -> Cause | None:
     return facts.cause(
         "not used",
         f"{facts.name} has a gradient, but {what}",
-        (*case.line_of(history.stepped), *case.line_of_backward),
+        (
+            *case.line_of(history.stepped),
+            *(case.line_of(history.brought) if facts.is_of_other_root else case.line_of_backward),
+        ),
         mend,
     )
 

@@ -396,8 +396,8 @@ class History(NamedTuple):
         is_stepped_later: whether its optimizer was made after the last backward of all, and has stepped more than once.
         is_own_turn: whether the last step of its optimizer followed the backward that brought the last gradient, or it
             has made none.
-        is_same_call: whether the backward that brought the last gradient was called where the last one of all was, for
-            the same optimizer.
+        is_same_call: whether the last call of backward, which may have failed, has brought it a gradient, be it in an
+            earlier run, for the same optimizer.
         arrivals: how many gradients the calls of backward have brought that were made where the last one was.
         wasted: how many of these were taken away before anything had used them; 0 if its steps use those of another
             backward.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
-from math import prod
 
 from gviz.numbers.types import Array
 from gviz.numbers.words import refuse
@@ -32,11 +31,9 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
     for shape in shapes:
         pairs = list(zip_longest(result, reversed(shape), fillvalue=1))
         for i, (a, b) in enumerate(pairs):
-            refuse(
-                a != b and 1 not in (a, b),
-                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension"
-                f" {len(pairs) - 1 - i}",
-            )
+            if a != b and 1 not in (a, b):
+                place = f"at non-singleton dimension {len(pairs) - 1 - i}"
+                raise RuntimeError(f"The size of tensor a ({a}) must match the size of tensor b ({b}) {place}")
         result = [b if a == 1 else a for a, b in pairs]
     return tuple(reversed(result))
 
@@ -52,32 +49,10 @@ def element_strides(array: Array) -> tuple[int, ...]:
 
     Of an empty array as if it had one element along each dimension, where numpy says 0.
     """
-    return (
-        tuple(s // array.itemsize for s in array.strides)
-        if array.size or any(array.strides)
-        else tuple(prod(max(size, 1) for size in array.shape[dim + 1 :]) for dim in range(array.ndim))
-    )
-
-
-def memory_order(shape: Sequence[int], steps: Sequence[Sequence[int]]) -> list[int]:
-    """Return the dimensions of a result in the order in which PyTorch lays them out in memory, the outermost first.
-
-    Of two dimensions the inner one is that along which the first operand that is broadcast along neither has the
-    shorter step; the sort is PyTorch's own (TensorIterator.cpp), as the operands may disagree.
-
-    Args:
-        shape: of the result.
-        steps: the strides of each operand, broadcast to that shape.
-    """
-    order = [*reversed(range(len(shape)))]
-    for last in range(1, len(shape)):
-        at = last
-        for i in reversed(range(last)):
-            inner, outer = order[i], order[at]
-            along = [(each[inner], each[outer]) for each in steps if each[inner] and each[outer]]
-            sign = next(filter(None, (one - other or shape[inner] > shape[outer] for one, other in along)), 0)
-            if sign < 0:
-                break
-            if sign > 0:
-                order[i], order[at], at = outer, inner, i
-    return order[::-1]
+    if array.size or any(array.strides):
+        return tuple(s // array.itemsize for s in array.strides)
+    steps, step = [], 1
+    for size in reversed(array.shape):
+        steps.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(steps))

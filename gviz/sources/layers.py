@@ -102,8 +102,7 @@ def unlisted(
         facts = vars(paths[path])
         wrapper = wrapper_of(facts.get(attribute, facts["_buffers"].get(attribute)), tensor)
         if wrapper:
-            place = assigned_at(type(paths[path]), attribute, is_ours)
-            result[name] = Unlisted(path, attribute, wrapper, place)
+            result[name] = Unlisted(path, attribute, wrapper, assigned_at(type(paths[path]), attribute, is_ours))
     return result
 
 

@@ -16,6 +16,7 @@ from gviz.sources.arguments import CallSites
 from gviz.sources.derivatives import origin_in_derivative
 from gviz.trace import Trace
 from gviz.trace.facts import recall
+from gviz.trace.frames import Chain
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
 from gviz.walk import Argument, NodeFlow, Origin, grad_fn, graph_nodes, is_freed, memory_kept
 
@@ -116,6 +117,7 @@ class Lines:
         row_of: Callable[[str, Any], TensorRow],
         *,
         uses: Mapping[str, int],
+        chain: Chain,
     ) -> Iterator[TensorRow]:
         """Yield the rows of tensors with what is known of their lines; then a row for each leaf without a name.
 
@@ -126,6 +128,7 @@ class Lines:
             assignments: name -> the line that gives it its value.
             row_of: gives the row of a leaf without a name.
             uses: name of a leaf -> the first run of a line in which the graph uses it.
+            chain: where the backward was called that the graph is of; () for none.
         """
         unnamed = unnamed_leaves(tensors_by_name, below, self.first_name)
         tensors = {**unnamed, **tensors_by_name}
@@ -133,8 +136,11 @@ class Lines:
         for row in [*rows, *(row_of(name, leaf) for name, leaf in unnamed.items())]:
             tensor, leaves = tensors[row.name], dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))
             new_row = self.row(row, tensor, names, assignments)._replace(leaves=tuple(leaves))
-            written = self.last_write_before(tensor, uses.get(row.name, 0))
-            yield new_row._replace(history=self.history(new_row, tensor)._replace(written=written))
+            yield new_row._replace(
+                history=self.history(new_row, tensor, chain)._replace(
+                    written=self.last_write_before(tensor, uses.get(row.name, 0))
+                )
+            )
 
     def row(self, row: TensorRow, tensor: Any, names: Mapping[int, str], assignments: Mapping[str, Place]) -> TensorRow:
         """Return the row of one tensor with its line, and what has cut it off, if it is outside the graph."""
@@ -206,7 +212,7 @@ class Lines:
                 self.writes.setdefault(id((write.leaf or write.owner)()), []).append(write)
         return self.writes.get(id(tensor), ())
 
-    def history(self, row: TensorRow, tensor: Any) -> History:
+    def history(self, row: TensorRow, tensor: Any, chain: Chain) -> History:
         """Return what has become of a tensor's gradient, and where the program asked for one."""
         trace, gradients = self.trace, self.trace.gradients
         required_at = recall(trace.requires_grad_set, tensor)
@@ -225,7 +231,7 @@ class Lines:
         history = History(
             requires_grad_set=self.place_if_any(required_at),
             autograd_grad=self.place_if_any(asked_at),
-            grad_of_others=self.place_if_any(None if asked_at or gradients.backwards else gradients.asked_at),
+            grad_of_others=self.place_if_any(None if asked_at or gradients.calls.total() else gradients.asked_at),
             is_optimized=is_optimized,
             optimizer=self.place_if_any(made.pop()) if is_optimized is False and len(made) == 1 else None,
             idle_steps=gradients.idle_steps,
@@ -233,16 +239,16 @@ class Lines:
         if record is None:
             first = gradients.first_run
             return history._replace(is_updated=first > 0 and any(one.run > first for one in self.writes_to(tensor)))
-        is_of_other = record.steps > 0 and record.stepped_in < gradients.backwards  # another optimizer's turn
+        is_of_other = record.steps > 0 and record.stepped_in[chain] < gradients.calls[chain]  # another optimizer's turn
         is_cleared, is_there = record.cleared_at is not None, record.has_had_gradient
         brought, stepped_after = (
-            [self.place(Place(trace.frames.line_of(code, at), code.co_filename)) for code, at in chain[:1]]
-            for chain in (record.chain, record.stepped_after)
+            [self.place(Place(trace.frames.line_of(code, at), code.co_filename)) for code, at in call[:1]]
+            for call in (record.chain, record.stepped_after)
         )
         return history._replace(
             grad_cleared=self.place_if_any(record.cleared_at),
             was_used=record.was_used if is_cleared else is_there and (record.was_read or record.has_updated),
-            was_early=is_cleared and record.cleared_in < gradients.backwards,
+            was_early=is_cleared and record.cleared_in < gradients.calls.total(),
             first_norm=record.first_norm,
             steps=record.steps if gradients.is_complete else None,
             arrivals=record.arrivals[record.chain],
@@ -264,9 +270,9 @@ class Lines:
             if record.arrivals[record.stepped_after] or record.stepped_after == gradients.chain
             else next(iter(stepped_after), None),
             is_stepped_later=record.idle_steps > 1
-            and recall(gradients.optimized, tensor) == gradients.backwards + 1 > 1,
+            and recall(gradients.optimized, tensor) == gradients.calls.total() + 1 > 1,
             is_own_turn=bool(is_optimized) and record.stepped_after in ((), record.chain),
-            is_same_call=bool(record.chain) and record.chain == gradients.chain and not is_of_other,
+            is_same_call=record.arrivals[chain] > 0 and not is_of_other,
             grad_set=self.place_if_any(record.set_at),
             spoiled=self.place_if_any(record.spoiled_at),
             spread=self.place_if_any(record.spread_at),

@@ -29,6 +29,7 @@ from gviz.wiring import Wires
 
 if TYPE_CHECKING:
     from gviz.sources.lines import Lines  # an expression's picture tells no lines, and comes without loading the trace
+    from gviz.trace.frames import Chain
 
 FIRST_CALLS, FEW_NODES = 20, 60
 """The flow of so many calls of backward, the first ones, is kept for a look at rounding, and of so many operations."""
@@ -52,6 +53,7 @@ class Pass:
         number: which call this is, counted from 1.
         at: when it was called, by the numbers of operations; 0 where that was not asked for.
         names: the named tensors then, where a root is asked for by its name; they live as long as that.
+        chain: where the functions of the program stood, if backward was called.
         of: what it is of, where that is not the roots.
         is_first_bad: whether it is the first of the last calls that all left something that is not finite.
         is_followed: whether it was asked for by the name of its root, and the program called backward again afterwards.
@@ -69,6 +71,7 @@ class Pass:
     is_first_bad: bool = False
     is_followed: bool = False
     of: str = ""
+    chain: Chain = ()
     at: float = 0.0
     names: Mapping[str, Any] = field(default_factory=dict)
 
@@ -160,7 +163,17 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
 
         below, uses = leaves_below(tensors, leaves), first_uses(graph)
         data = {name: one for name, one in replaced.items() if options.diagnose and not names[name].requires_grad}
-        rows = tuple(run.lines.rows(rows, {**tensors, **data}, below, run.assignments, row_of, uses=uses))
+        rows = tuple(
+            run.lines.rows(
+                rows,
+                {**tensors, **data},
+                below,
+                run.assignments,
+                row_of,
+                uses=uses,
+                chain=run.backward.chain,
+            )
+        )
         return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})
 
 

@@ -32,8 +32,9 @@ class GradientRecord:
     """What has happened to the ``.grad`` of a leaf over time.
 
     By the call of backward that has brought them, it counts the gradients that came, those that a step used before
-    another came or they were taken away, and those that were taken away unused; by the line of a step, those that it
-    was the second one to use; by a line that clips gradients, how often.
+    another came or they were taken away, and those that were taken away unused; and how often each call had run when an
+    optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to use; by a
+    line that clips gradients, how often.
 
     Args:
         leaf: weakly.
@@ -47,13 +48,13 @@ class GradientRecord:
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
-        self.leaf, self.cleared_in, self.stepped_in = ref(leaf), 0, 0
+        self.leaf, self.cleared_in = ref(leaf), 0
         self.steps = self.still_steps = self.idle_steps = self.uses = 0
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = self.used_sum = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
         self.is_zero = False  # whether backward has left nothing but zeros
-        self.arrivals, self.used, self.wasted = Counter[Chain](), Counter[Chain](), Counter[Chain]()
+        self.arrivals, self.used, self.wasted, self.stepped_in = (Counter[Chain]() for _ in range(4))
         self.twice, self.clips = Counter[Place | None](), Counter[Place | None]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         # Where the backward was called that has come to it last; and the last of all before its optimizer's last step.
@@ -99,7 +100,8 @@ class Gradients(Observer):
     """
 
     def __init__(self, frames: RunningProgram) -> None:
-        self.frames, self.backwards, self.chain, self.is_finite = frames, 0, Chain(), True
+        self.frames, self.chain, self.is_finite = frames, Chain(), True
+        self.calls = Counter[Chain]()  # how often backward has come to its end, by where it was called
         self.is_complete = True  # whether the program has come to its end, be it by an error
         # The run of a line when the first backward, or autograd.grad, had ended; how many steps had no gradient at all.
         self.first_run = self.idle_steps = 0
@@ -121,10 +123,10 @@ class Gradients(Observer):
             remember(self.records, leaf, record := GradientRecord(leaf))
         return record
 
-    def note_backward(self, leaves: Iterable[Any], *, is_finite: bool) -> None:
-        """Note a backward that has come to these leaves, and whether all that it has left is finite."""
-        self.backwards += 1
-        self.chain, self.is_finite = self.frames.chain(), is_finite
+    def note_backward(self, leaves: Iterable[Any], chain: Chain, *, is_finite: bool) -> None:
+        """Note a backward that has come to these leaves, where it was called, and whether all it left is finite."""
+        self.calls[chain] += 1
+        self.chain, self.is_finite = chain, is_finite
         self.first_run = self.first_run or self.frames.runs
         for leaf in leaves:
             if leaf.grad is not None:
@@ -138,7 +140,7 @@ class Gradients(Observer):
         """Note the tensors of an optimizer that has got a group of them."""
         self.made_at[id(optimizer)] = (call := self.frames.note_call("add_param_group", is_new=False)) and call.place
         for one in optimizer.param_groups[-1]["params"]:
-            remember(self.optimized, one, recall(self.optimized, one) or self.backwards + 1)
+            remember(self.optimized, one, recall(self.optimized, one) or self.calls.total() + 1)
 
     def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:  # noqa: ARG002 - the event's own
         """Note whose step has begun last: one that calls the step of another, or of its base class, has ended later."""
@@ -147,13 +149,13 @@ class Gradients(Observer):
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Note which gradients a step of an optimizer has used."""
         call, before = self.frames.note_call("step", is_new=False), self.idle_steps
-        is_whole, self.stepping = self.stepping is optimizer, None
+        is_whole, self.stepping, calls = self.stepping is optimizer, None, self.calls.copy()
         self.idle_steps += 1
         self.made_of.setdefault(self.chain, set()).add(self.made_at.get(id(optimizer)))
         for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
-            remember(self.optimized, one, recall(self.optimized, one) or self.backwards + 1)
+            remember(self.optimized, one, recall(self.optimized, one) or self.calls.total() + 1)
             record = self.record_of(one)
-            record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, self.backwards, self.chain
+            record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, calls, self.chain
             has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
             if has_gradient:
                 self.used.add(record.chain)
@@ -200,8 +202,7 @@ class Gradients(Observer):
 
     def wrote(self, tensor: Any) -> None:
         """Note a write into a tensor that may be a gradient."""
-        record = recall(self.by_memory, tensor)
-        if record is not None:
+        if (record := recall(self.by_memory, tensor)) is not None:
             self.note_write(record, tensor)
 
     def wrote_leaf(self, leaf: Any, name: str, *, is_counted: bool) -> None:
@@ -243,7 +244,7 @@ class Gradients(Observer):
         elif not record.has_had_gradient or record.cleared_at is not None or (record.is_zero and value is not None):
             return  # there is nothing that it could take away: clipping leaves zeros as they are
         elif (call := self.frames.note_call("grad")) is not None:
-            record.cleared_at, record.cleared_in = call.place, self.backwards
+            record.cleared_at, record.cleared_in = call.place, self.calls.total()
             record.was_used = record.was_read or record.has_updated
             record.wasted[record.chain] += not record.was_used
 

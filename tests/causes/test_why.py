@@ -672,6 +672,22 @@ for t in range(3):
         [10, 7, 11],
         "h = h.detach() before it is used again",
     ),
+    "a_loss_that_is_carried_and_scaled": (
+        "w",
+        """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = 0.0
+for step in range(2):
+    for i in range(3):
+        loss = loss - (w * i).sin().sum()
+    loss = loss / 3
+    loss.backward()
+""",
+        "second backward",
+        [8, 7, 6],
+        "loss = loss.detach() before it is used again",
+    ),
     "nan_made_zero": (
         "w",
         """\
@@ -2826,7 +2842,7 @@ two = d(g(z).detach()).mean()
 two.backward()
 """,
         "ok",
-        [7],
+        [6, 7],
         "none, unless two is to train it: two = d(g(z)).mean()",
     ),
     "cleared_before_another_backward": (

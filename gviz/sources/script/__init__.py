@@ -216,6 +216,7 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
     last_numbers = {one.about.number for one in (call, run.calls.last.get("backward")) if one is not None}
     about = replace(
         about,
+        chain=call.about.chain if run.failure is not None and call is not None else about.chain,
         is_followed=about.function == "backward" and about.number not in last_numbers,
         moments=run.calls.moments_of(
             roots.values(), {**names, **{f"{name}, now": one for name, one in now.items()}}, about

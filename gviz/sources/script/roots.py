@@ -165,11 +165,10 @@ def why_no_root(names: Mapping[str, Any], *, has_cuts: bool = False) -> SourceEr
         hint = "gviz draws the tensors that a name at the top level of the script reaches"
     elif flowing:
         verb, them = ("requires a gradient", "it") if len(flowing) == 1 else ("require gradients", "them")
-        what = f"{joined(flowing)} {verb}, but nothing that has a name was computed from {them}"
-        what = (
-            f"{joined(flowing)} {verb}, but what was computed from {them} and has a name is outside of it"
+        what = f"{joined(flowing)} {verb}, but " + (
+            f"what was computed from {them} and has a name is outside of it"
             if has_cuts
-            else what
+            else f"nothing that has a name was computed from {them}"
         )
         hint = "a leaf alone has no graph yet; compute something, as in y = x * 2 (not under torch.no_grad())"
     else:

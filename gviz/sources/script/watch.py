@@ -285,6 +285,7 @@ class Calls(Observer):
             self.count,
             at=self.versions.at_pass(),
             names=by_name,
+            chain=self.trace.frames.chain() if self.trace is not None else (),
         )
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
@@ -347,7 +348,9 @@ class Calls(Observer):
         if self.options.diagnose:
             _keep_first_bad(self.engine, self.last, leaves)
         if self.trace is not None:
-            self.trace.gradients.note_backward(leaves, is_finite="nan" not in self.last)
+            self.trace.gradients.note_backward(
+                leaves, self.last["backward"].about.chain if self.last else (), is_finite="nan" not in self.last
+            )
 
     def grad_of(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor's gradient; None for none."""
