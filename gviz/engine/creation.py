@@ -296,13 +296,20 @@ def evenly(start: float, end: float, steps: int, dtype: DType) -> Any:
     refuse(steps < 0, "number of steps must be non-negative")
     if dtype.kind == "b":
         raise dtypes.no_kernel("linspace_cpu", dtype)
-    exact = dtype if dtype.kind in "fc" else np.dtype(np.float64)
-    low, high = exact.type(dtypes.number(start, dtype)), exact.type(dtypes.number(end, dtype))
-    step, index = (high - low) / exact.type(max(steps - 1, 1)), np.arange(steps)
-    step = step.astype(
-        np.result_type(exact, np.float64)
+    exact = dtype if dtype.kind in "fcV" else np.dtype(np.float64)
+    wide = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+
+    def rounded(value: Any) -> Any:
+        return np.asarray(value).astype(exact).astype(wide)
+
+    low, high, index = rounded(dtypes.number(start, dtype)), rounded(dtypes.number(end, dtype)), np.arange(steps)
+    step = rounded(rounded(high - low) / max(steps - 1, 1))
+    ways = (
+        step * index,
+        step * (steps - 1 - index),
     )  # multiplied and added with one rounding, as PyTorch's processor does
-    return np.where(index < max(steps // 2, 1), low + step * index, high - step * (steps - 1 - index))
+    up, down = map(rounded, ways) if exact.itemsize == 2 else ways  # but for half precision
+    return np.where(index < max(steps // 2, 1), low + up, high - down)
 
 
 # ------------------------------------------------------------------ old forms

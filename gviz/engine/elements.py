@@ -139,6 +139,10 @@ class Elements(Tensor):
         return int(self._array.item())
 
     def __contains__(self, element: object) -> bool:
+        refuse(
+            not isinstance(element, Tensor | bool | int | float | complex),
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.",
+        )
         return bool((self._array == getattr(element, "_array", element)).any().item())
 
     def __repr__(self) -> str:

@@ -34,7 +34,10 @@ def mapped(function: Callable[..., Any], tree: Tree) -> Any:
     """Return nested lists, tuples and dicts with a function of each thing in them."""
     if isinstance(tree, dict):
         return type(tree)((key, mapped(function, value)) for key, value in tree.items())
-    return type(tree)(mapped(function, one) for one in tree) if type(tree) in (list, tuple) else function(tree)
+    if not isinstance(tree, list | tuple):
+        return function(tree)
+    items = [mapped(function, one) for one in tree]
+    return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
 
 
 def begun(tensor: Tensor, leaves: list[Any]) -> Any:
@@ -105,8 +108,9 @@ def inputs_of(func: Callable[..., Any], args: Sequence[Any], places: Sequence[in
     with enable_grad():
         for place in places:
             arguments[place] = mapped(lambda one: begun(one, leaves), arguments[place])
-        value = func(*arguments)
-    return leaves, arguments, *(value if has_aux else (value, None))
+        value, aux = func(*arguments) if has_aux else (func(*arguments), [])
+    outputs_of(aux, "Expected tensors")
+    return leaves, arguments, value, aux
 
 
 def leaves_of(tree: Tree) -> list[Any]:
@@ -116,17 +120,14 @@ def leaves_of(tree: Tree) -> list[Any]:
     return found
 
 
-def outputs_of(tree: Tree, name: str) -> list[Tensor]:
+def outputs_of(tree: Tree, expected: str) -> list[Tensor]:
     """Return the tensors that a function gave. RuntimeError: it gave something else."""
     for one in (found := leaves_of(tree)):
-        refuse(not isinstance(one, Tensor), f"{name}: expected {OUTPUTS[name]}, got unsupported type {type(one)}")
+        refuse(not isinstance(one, Tensor), f"{expected}, got unsupported type {type(one)}")
     return found
 
 
-OUTPUTS = {
-    "vjp(f, *primals)": "f(*primals) to return only tensors",
-    "jvp(f, primals, tangents)": "f(*args) to return only tensors",
-}
+VJP = "vjp(f, *primals): expected f(*primals) to return only tensors"
 
 
 def outside(tree: Tree, leaves: list[Any]) -> Any:
@@ -160,7 +161,7 @@ def jacrev(
     def run(*args: Tree) -> Any:
         places = argnums if isinstance(argnums, tuple) else (argnums,)
         leaves, arguments, value, aux = inputs_of(func, args, places, has_aux)
-        outputs_of(value, "vjp(f, *primals)")
+        outputs_of(value, VJP)
 
         def jacobian(output: Tensor) -> Any:
             with enable_grad():
@@ -198,7 +199,7 @@ def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Any
 def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> Any:
     """Return what a function gives, and a function from weights of its outputs to gradients of its inputs."""
     leaves, arguments, value, aux = inputs_of(func, primals, range(len(primals)), has_aux)
-    outputs = outputs_of(value, "vjp(f, *primals)")
+    outputs = outputs_of(value, VJP)
 
     def back(cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights = leaves_of(cotangents)
@@ -220,7 +221,10 @@ def vjp(func: Callable[..., Any], *primals: Tree, has_aux: bool = False) -> Any:
 def jvp(func: Callable[..., Any], primals: Tree, tangents: Tree, *, strict: bool = False, has_aux: bool = False) -> Any:
     """Return what a function gives, and how much that changes along the tangents: by two backward passes."""
     leaves, _, value, aux = inputs_of(func, primals, range(len(primals)), has_aux)
-    outputs, directions = outputs_of(value, "jvp(f, primals, tangents)"), leaves_of(tangents)
+    outputs, directions = (
+        outputs_of(value, "jvp(f, primals, tangents): expected f(*args) to return only tensors"),
+        leaves_of(tangents),
+    )
     for x, direction in zip(leaves, directions, strict=True):
         refuse(
             x.shape != direction.shape,
@@ -260,6 +264,9 @@ def vmap(
     def run(*args: Tree, **kwargs: Tree) -> Any:
         refuse_any(
             {
+                f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})": (
+                    chunk_size is not None and chunk_size <= 0
+                ),
                 f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
                 "over a function with no inputs. The latter is unsupported.": not args,
                 f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially "
@@ -273,8 +280,7 @@ def vmap(
         dims = spread(in_dims, args, place, "inputs")
         every = zip(leaves_of(list(args)), dims, strict=True)
         known = [size for one, dim in every if (size := size_along(one, dim, place)) is not None]
-        words = [size_along(one, 0, "") for one in leaves_of(kwargs) if isinstance(one, Tensor)]
-        known += [size for size in words if size is not None]
+        known += [size_along(one, 0, "") or 0 for one in leaves_of(kwargs) if isinstance(one, Tensor)]
         refuse(
             len({*known}) > 1,
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
@@ -375,13 +381,14 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     """Return the parameters of several modules of one class, stacked as new leaves by name, and their buffers."""
     refuse(not models, "stack_module_state: Expected at least one model, got 0.")
 
+    refuse(len({*map(type, models)}) > 1, "stack_module_state: Expected all models to be of the same class.")
+
     def stacked(home: str) -> dict[str, Any]:
         states = [dict(getattr(model, home)()) for model in models]
-        together = {}
-        for key, first in states[0].items():
-            whole = call["stack"]([state[key].detach() for state in states], 0)
-            together[key] = whole.requires_grad_(first.requires_grad)
-        return together
+        return {
+            key: call["stack"]([state[key].detach() for state in states], 0).requires_grad_(first.requires_grad)
+            for key, first in states[0].items()
+        }
 
     return stacked("named_parameters"), stacked("named_buffers")
 
@@ -391,18 +398,24 @@ def functional_call(
     parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
     args: object = (),
     kwargs: dict[str, Any] | None = None,
+    *,
+    strict: bool = False,
 ) -> Any:
-    """Call a module with other parameters and buffers, which it has for the time of the call."""
+    """Call a module with other parameters and buffers, which it has for the time of the call.
+
+    RuntimeError: these are not its own, no less and no more, if that is to be (``strict``).
+    """
     dicts = parameter_and_buffer_dicts
-    values = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}
+    given = {name: value for one in ((dicts,) if isinstance(dicts, dict) else dicts) for name, value in one.items()}
     own = dict(module._members_("_parameters", remove_duplicate=False)) | dict(
         module._members_("_buffers", remove_duplicate=False)
     )
-    if unexpected := [name for name in values if name not in own]:
-        raise KeyError(unexpected[0])
-    values = {
-        name: values[one] for one in values for name in own if own[name] is own[one]
-    } | values  # weights that are shared
+    wrong = {"Unexpected": sorted(given.keys() - own.keys()), "Missing": sorted(own.keys() - given.keys())}
+    lines = [f"\n\t{what} key(s): {', '.join(map(repr, names))}." for what, names in wrong.items() if names]
+    refuse(strict and lines, f"Error(s) in reparametrizing for {module._get_name()}:{''.join(lines)}")
+    values = {name: given[one] for one in given if one in own for name in own if own[name] is own[one]} | {
+        name: given[name] for name in given if name in own
+    }  # weights that are shared
     before = []
     try:
         for name, value in values.items():

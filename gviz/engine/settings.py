@@ -80,5 +80,5 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Return whether this can be set: it cannot."""
-    return False
+    """Return True, as where the processor can do this; nothing changes here."""
+    return True

@@ -15,6 +15,7 @@ import numpy as np
 
 from gviz import engine
 from gviz.autograd.modes import mode
+from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.autograd.words import COMPLEX
 from gviz.engine.creation import finish, from_numpy
@@ -290,12 +291,11 @@ def gradient(
 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Any:
     """Return the areas under a line through points, from the first to each of the others."""
-    size = y.shape[dim]
-    left, right = y.narrow(dim, 0, size - 1), y.narrow(dim, 1, size - 1)
-    width: Any = dx if x is None else x.diff(dim=-1) if x.ndim == 1 else x.diff(dim=dim)
-    if x is not None and x.ndim == 1:
-        width = width.view([-1 if i == wrap_dim(dim, y.ndim) else 1 for i in builtin_range(y.ndim)])
-    return ((left + right) * width).cumsum(dim) / 2.0
+    both = y.narrow(dim, 0, y.shape[dim] - 1) + y.narrow(dim, 1, y.shape[dim] - 1)
+    if x is None:
+        return (both * (dx / 2.0)).cumsum(dim)
+    places = x.view([-1 if i == wrap_dim(dim, y.ndim) else 1 for i in builtin_range(y.ndim)]) if x.ndim == 1 else x
+    return TENSORS["div_scalar"]((both * places.diff(dim=dim)).cumsum(dim), 2.0)
 
 
 # ------------------------------------------------------------------ what is asked of one tensor

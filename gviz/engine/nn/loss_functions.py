@@ -430,6 +430,7 @@ def triplet_margin_loss(
     reduction: object = "mean",
 ):
     """Return how much nearer than the margin the negative example is (``swap``: to the anchor or the positive one)."""
+    refuse(margin <= 0, f"margin must be greater than 0, got {margin}", ValueError)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     far = call["minimum"](far, pairwise_distance(positive, negative, p, eps)) if swap else far
     return reduced((near + margin - far).clamp_min(0), reduction)

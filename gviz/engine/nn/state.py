@@ -154,7 +154,12 @@ class State(Hooks):
                 part = {key: value for key, value in state.items() if key.startswith(start)}
                 module._load_tree_(part, start, metadata, assign, keys, errors)
         for hook in self._load_state_dict_post_hooks:
-            hook(self, keys)
+            refuse(
+                hook(self, keys) is not None,
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "if incompatible_keys need to be modified, it should be done inplace.",
+                AssertionError,
+            )
 
     def _load_from_state_dict(
         self,

@@ -308,14 +308,16 @@ for which in ("step_pre", "step_post", *(f"{what}_{when}" for what in STATES for
     )
 
 
-def cast(value: Any, tensor: Any, key: object = None) -> Any:
+def cast(entry: Any, tensor: Any) -> Any:
     """Return what was kept of a tensor in its type, where that has fractions; the memory itself if it is of it."""
-    if isinstance(value, dict):
-        return {name: cast(one, tensor, name) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(cast(one, tensor) for one in value)
-    is_cast = isinstance(value, Tensor) and tensor is not None and tensor.is_floating_point() and key != "step"
-    return value.to(tensor.dtype) if is_cast else value
+    if tensor is None or not tensor.is_floating_point():
+        return entry
+    return {
+        name: value
+        if name == "step"
+        else mapped(lambda one: one.to(tensor.dtype) if isinstance(one, Tensor) else one, value)
+        for name, value in entry.items()
+    }
 
 
 def running(state: dict[str, Any], value: Array, *names: str, **begun: Array) -> list[Any]:
