@@ -153,9 +153,8 @@ def as_tensor(data: object, *, dtype: Dtype = None, device: object = None) -> Te
     """Return the tensor itself, a tensor on an array's memory, or a new tensor."""
     if isinstance(data, Tensor):
         return data.to(dtype=None if dtype is None else dtypes.of(dtype), device=device)
-    if isinstance(data, np.ndarray) and dtype in (None, data.dtype):
-        return from_numpy(data)
-    return finish(unpack.infer(data, dtype), device)
+    is_shared = isinstance(data, np.ndarray) and dtype in (None, data.dtype)
+    return from_numpy(data) if is_shared else finish(unpack.infer(data, dtype), device)
 
 
 @public_names("torch.asarray")
@@ -319,9 +318,9 @@ class LegacyType:
     def __init__(self, dtype: dtypes.dtype) -> None:
         self.__name__, self.dtype, self.legacy_dtype = f"{dtype.scalar_name}Tensor", dtype, dtype
 
-    def __call__(self, *data: object) -> Tensor:
+    def __call__(self, *data: object, **words: object) -> Tensor:
         """Return a tensor of that dtype."""
-        return new(self, *data)
+        return new(self, *data, **words)
 
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.dtype is self.dtype
@@ -330,8 +329,27 @@ class LegacyType:
         return f"<class 'torch.{self.__name__}'>"
 
 
-def new(cls: type | LegacyType, *data: Any) -> Tensor:
+NO_OLD_FORM = (
+    "new() received an invalid combination of arguments - got ({}), but expected one of:\n"
+    " * (*, torch.device device = None)\n"
+    " * (torch.Storage storage)\n"
+    " * (Tensor other)\n"
+    " * (tuple of ints size, *, torch.device device = None)\n"
+    " * (object data, *, torch.device device = None)\n"
+)
+
+
+def new(cls: type | LegacyType, *data: Any, device: Any = None, **words: Any) -> Tensor:
     """Return ``Tensor(3, 5)`` by shape, ``Tensor([1, 2])`` by values, ``Tensor(x)`` on the memory of a tensor."""
+    data += tuple(words.pop(name) for name in ("data", "other") if name in words)
+    types = [*map(type_text, data), *(f"{name}={type_text(value)}" for name, value in words.items())]
+    refuse(
+        words or (len(data) > 1 and not all(hasattr(one, "__index__") for one in data)),
+        NO_OLD_FORM.format(", ".join(types) + ", " * (not data)),
+        TypeError,
+    )
+    kind = str(device or "cpu").partition(":")[0]
+    refuse(kind != "cpu", f"legacy constructor expects device type: cpu but device type: {kind} was passed")
     dtype = getattr(cls, "legacy_dtype", None) or dtypes.get_default_dtype()
     first = data[0] if len(data) == 1 else None
     if isinstance(first, Tensor):

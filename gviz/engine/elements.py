@@ -79,9 +79,9 @@ class Elements(Tensor):
         lambda array: 0 if dtypes.is_meta(array) else array.__array_interface__["data"][0],
     )
 
-    def new(self, *data: object) -> Tensor:
+    def new(self, *data: object, **words: object) -> Tensor:
         """Return a tensor of the same dtype, by shape or by values."""
-        return LegacyType(self.dtype)(*data)
+        return LegacyType(self.dtype)(*data, **words)
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """Put what a function gives for each element in its place."""

@@ -310,9 +310,9 @@ def accumulate(edge: Edge, gradient: Any, buffers: dict[Node, Any], sums: set[No
     shape, dtype = node._outputs[number]
     gradient = asarray(gradient)
     if gradient.shape != shape:
-        axes, count = None, gradient.ndim - len(shape)
-        if shape:
-            axes = tuple(i for i, size in enumerate(gradient.shape) if i < count or size != shape[i - count])
+        count = gradient.ndim - len(shape)
+        others = (i for i, size in enumerate(gradient.shape) if i < count or size != shape[i - count])
+        axes = tuple(others) if shape else None
         gradient = asarray(loop_total(gradient, axes)).reshape(shape)
     gradient = gradient if dtype.kind not in "fc" else gradient.astype(dtype, copy=False)
     if node in buffers:
@@ -472,7 +472,8 @@ def install(namespace: dict[str, Any]) -> None:
     Pass.run = run  # type: ignore[method-assign]
     for word, name in names.NAMES.items():
         row = name.declared[0][1]
-        if isinstance(row, Row) and row.node is not None and {*needed_of(row)} <= {"self", "other"} and not name.writes:
+        needed = row.parameters[: len(row.parameters) - len(row.defaults)] if isinstance(row, Row) else ()
+        if needed and {*needed} <= {"self", "other"} and row.node is not None and not name.writes:
             head = "operator" if name.operator and word not in names.UNARY else "public"
             if name.method:
                 setattr(Tensor, name.method, stub_of(row, head, vars(Tensor)[name.method]))
@@ -484,11 +485,6 @@ def install(namespace: dict[str, Any]) -> None:
         10,
     ):  # a recorded operation is four objects: Python looks for garbage all the time
         gc.set_threshold(20_000, 10, 10)
-
-
-def needed_of(row: Row) -> tuple[str, ...]:
-    """Return the parameters that have no default."""
-    return row.parameters[: len(row.parameters) - len(row.defaults)]
 
 
 def stub(*args: object, **words: object) -> Any:

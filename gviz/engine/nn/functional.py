@@ -298,9 +298,7 @@ def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-1
         warn("`eps` parameter is deprecated and has no effect.")
     noise = call["zeros_like"](logits.detach())
     soft = ((logits + -noise.exponential_().log()) / tau).softmax(dim)
-    if not hard:
-        return soft
-    return noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0) - soft.detach() + soft
+    return noise.zero_().scatter_(dim, soft.max(dim, keepdim=True)[1], 1.0) - soft.detach() + soft if hard else soft
 
 
 @public_names("F.scaled_dot_product_attention")

@@ -324,10 +324,12 @@ def gaussian_nll_loss(input, target, var: Any, full: bool = False, eps: float = 
     number = reduction_number(reduction)
     var = call["full_as"](input, var) if isinstance(var, float) else var
     refuse((var._array < 0).any(), "var has negative entry/entries", ValueError)
-    if var.shape == input.shape[:-1]:
-        var = var.unsqueeze(-1)
-    elif var.ndim != input.ndim or [m for n, m in zip(input.shape, var.shape, strict=True) if n != m] not in ([], [1]):
-        raise ValueError("var is of incorrect size")
+    var = var.unsqueeze(-1) if var.shape == input.shape[:-1] else var
+    refuse(
+        var.ndim != input.ndim or [m for n, m in zip(input.shape, var.shape, strict=True) if n != m] not in ([], [1]),
+        "var is of incorrect size",
+        ValueError,
+    )
     var = var.clone()
     with no_grad():
         var.clamp_(eps)

@@ -51,7 +51,9 @@ KEYWORDS = (
 )  # fmt: skip
 """Names of arguments that people mistype."""
 
-UNEXPECTED = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
+UNEXPECTED = re.compile(
+    r"unexpected keyword argument '(?P<name>\w+)'|new\(\) received .*?\b(?P<old>requires_grad|dtype)="
+)
 
 PACKAGES = {
     "IPython": "ipython", "PIL": "pillow", "cv2": "opencv-python", "matplotlib": "matplotlib", "networkx": "networkx",
@@ -217,7 +219,11 @@ def _not_of_torch(error: BaseException, message: str) -> str | None:
     """Return advice about a missing package, an unknown keyword argument, or an attribute of another library."""
     keyword = UNEXPECTED.search(message) if isinstance(error, TypeError) else None
     if keyword:
-        return did_you_mean(keyword["name"], KEYWORDS) or None
+        return (
+            f"torch.tensor, with a small t, takes {keyword['old']}="
+            if keyword["old"]
+            else did_you_mean(keyword["name"], {*KEYWORDS} - {keyword["name"]}) or None
+        )
     if isinstance(error, ImportError) and f"{error.name}.".startswith(("gviz.static.", "tensorflow.")):
         match = NO_IMPORT.search(message)
         return _not_of_tensorflow(error, match["name"] if match else str(error.name).rpartition(".")[2])
