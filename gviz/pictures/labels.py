@@ -210,10 +210,10 @@ def matrix(line: Line) -> Iterator[Line]:
         yield (last._replace(text=margin + row.ljust(width, SPACE_KEPT)),)
 
 
-def local_text(edge: Edge, precision: int = 4) -> str:
-    """Return a local derivative as its symbol and its number: ``b = 2``."""
+def local_text(edge: Edge, precision: int = 4, sign: str = EQUAL) -> str:
+    """Return a local derivative as its symbol and its number, with a sign between them: ``b = 2``."""
     texts = edge.flow.symbol, small_text(edge.flow.local, precision)
-    return " = ".join(dict.fromkeys(filter(None, texts)))
+    return f" {sign}".join(dict.fromkeys(filter(None, texts)))
 
 
 # ------------------------------------------------------------------ boxes

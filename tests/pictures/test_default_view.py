@@ -178,3 +178,10 @@ def test_the_gradients_of_a_static_graph_stand_below_its_root(gviz: Program, com
     places = re.findall(r'<text[^>]* y="([-\d.]+)"[^>]*>([^<]+)</text>', svg)
     y = {text.strip(): float(place) for place, text in reversed(places)}
     assert y["AddV2"] < y["grad_ys_0"]
+
+
+def test_a_local_derivative_has_the_sign_for_about_where_the_printed_numbers_do_not_come_to_it() -> None:
+    for x, text in ((1.0, "2·b ≈ 0.6667"), (3.0, "2·b = 2")):
+        graph = gviz.read("b=x/3;y=b**2", SourceOptions(values={"x": x}, flow=True)).graph
+        statements = picture_of(graph, RenderOptions(show=("value", "grad", "local"))).statements
+        assert any(text in str(one) for one in statements if isinstance(one, Arrow)), text

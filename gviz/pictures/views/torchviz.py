@@ -9,6 +9,7 @@ from itertools import pairwise
 from gviz.graphs import ROW, Edge, Graph, Node, Region
 from gviz.passes.scopes import GRADIENTS, derivative_ids, with_scopes
 from gviz.pictures import html
+from gviz.pictures.digits import EQUAL, Listing
 from gviz.pictures.labels import boxes, leaf_kind, local_text, short
 from gviz.pictures.legend import LegendEntry, kind_entries, unknown_entries
 from gviz.pictures.look import ARROWS, BOX, BOXES, CLUSTER, LABEL, LONGEST_LINE, picture_size
@@ -286,6 +287,8 @@ def _lines(
     signs = {node.id for node in graph.nodes if node.kind == "carried"}
     outputs = {node.id: node.recorded.outputs for node in graph.nodes if node.recorded.outputs and options.show}
     data, has_locals = looks["data"], "local" in options.show
+    listed = [node for node in graph.nodes if node.value is not None] if has_locals else []
+    values = Listing(listed, graph, options.precision, 1) if has_locals else None
     new_arrow = partial(
         tuple.__new__, Arrow
     )  # all fields at once: half the time of Arrow(...), of which there are most
@@ -304,7 +307,8 @@ def _lines(
             continue
         if not label and output < len(outputs.get(start, ())):
             label = outputs[start][output]
-        if has_locals and (text := local_text(edge, options.precision)):
+        sign = values.sign_of_factor(edge, options.precision) if values is not None else EQUAL
+        if has_locals and (text := local_text(edge, options.precision, sign)):
             yield Arrow(start, end, {"label": html.on_line(text, THEMES[options.theme], options), **look})
             continue
         if kind == "data" and label:
