@@ -345,6 +345,16 @@ ERRORS = (
         ),
     ),
     ErrorHelp(
+        ("Tensor post accumulate grad hooks should return None.",),
+        "A hook of register_post_accumulate_grad_hook() changes .grad itself; what it returns has no place to go to.",
+        (
+            (
+                "Let it return nothing: a lambda returns what it computes, as p.grad.mul_(0.5) does.",
+                "def halve(p):\n    p.grad.mul_(0.5)\n\nw.register_post_accumulate_grad_hook(halve)",
+            ),
+        ),
+    ),
+    ErrorHelp(
         (
             "cannot register a hook on a tensor that doesn't require gradient",
             "cannot register a hook on a variable that doesn't require gradient",

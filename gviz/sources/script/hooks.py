@@ -168,7 +168,9 @@ class WatchedHook:
         value = args[self.kind == "handed" and hasattr(args[0], "register_full_backward_hook")]
         before = self.numbers(value)
         result = self.hook(*args)
-        for own, new in zip(before, self.numbers(value if result is None else result), strict=False):
+        for own, new in zip(
+            before, self.numbers(value if result is None or self.kind == "grad" else result), strict=False
+        ):
             if own != new:
                 self.note(Hooked(own, new, self.place, self.kind))
                 break
