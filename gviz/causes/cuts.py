@@ -24,7 +24,7 @@ CUT_SENTENCES = {
 
 CUT_MENDS = {
     "detached": "leave out {by}",
-    "no_grad": "take the line out of {switch}",
+    "no_grad": "take the line, and what is computed from it there, out of {switch}",
     "no derivative": (
         "compute the loss from something that changes smoothly, or let gradients through a choice:"
         " soft + (hard - soft).detach()"

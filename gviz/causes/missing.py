@@ -22,9 +22,6 @@ GRADIENT = re.compile(r"([\w.\[\]'\"]+)\.grad\b(?!\s*\()")
 PLAIN = {"List": ("list", "what is in it"), "Dict": ("dict", "what is in it")}
 """What a module holds in place of a ModuleList, say, and what its parameters() do not list then."""
 
-HAS_NN = re.compile(r"^\s*(from torch import .*\bnn\b|import torch\.nn as nn\b)", re.MULTILINE)
-"""A program that knows torch.nn as nn."""
-
 SHIFT = re.compile(r"\.(a?max|a?min|logsumexp)\([^()]*\)(\[0\]|\.values)?\.detach\(")
 """A detach() of an extreme, by which a formula is shifted and comes to the same."""
 
@@ -244,7 +241,7 @@ def made_parameter(facts: TensorFacts, unlisted: Unlisted) -> tuple[Lines, str]:
     """Return the line that gives a module what is no parameter of it, and how the line would make it one."""
     case = facts.case
     lines = case.line_of(unlisted.place or facts.row.place)
-    wrapper = f"nn.{unlisted.wrapper}" if HAS_NN.search(case.graph.code) else f"torch.nn.{unlisted.wrapper}"
+    wrapper = f"{'nn' if 'nn' in case.names_in_program else 'torch.nn'}.{unlisted.wrapper}"
     return lines, (
         fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
         or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
@@ -518,7 +515,7 @@ def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
     It may be meant, and nothing tells whether it is; what shifts an exponent, or lets a choice through, always is.
     """
     may_be_meant = facts.is_leaf_of_graph and all(
-        cut.reason == "detached"
+        cut.reason in ("detached", "no_grad")
         and cut.call != "grad"
         and (cut.is_used or comes_surely(facts.case, cut))
         and not (

@@ -38,7 +38,6 @@ OLDER = re.compile(r"^leaf of | \(1st\)$")
 
 _MAKER = re.compile(r"which is output \d+ of (?:\w+::)*(\w+)")
 _SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
-_DIGIT = re.compile(r"Backward\d*$")
 _BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
 
@@ -158,6 +157,7 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
         and (facts.history.arrivals or not facts.history.is_optimized or case.is_reached(facts.row))
     ):  # else a backward on another root may have been to come to it
         return None
+    hooks = facts.node.grad.hooks if facts.node is not None and " hooks " in message else ()
     whole = message.partition(": ")[2].split()
     words = next((part for part in (" ".join(whole[:8]), " ".join(whole)) if help_in(part) is not None), "")
     mend = first_true(
@@ -168,7 +168,11 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
     return facts.cause(
         "failed",
         f"{'the program stopped' if case.graph.stop is not None else 'backward failed'}: {message}",
-        (*case.line_of_stop, *(case.line_of_backward if case.graph.failure is not None else ())),
+        (
+            *case.line_of_stop,
+            *(case.line_of_backward if case.graph.failure is not None else ()),
+            *(line for one in hooks for line in case.line_of(one.place)),
+        ),
         mend,
     )
 
@@ -610,7 +614,11 @@ def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
     writers = {node.id for node in nodes if node.kind == "operation" and at_line(node) in places}
     match, shape = _MAKER.search(stop.message), shape_in(stop)
     sources = {edge.source for edge in edges if edge.target in writers}
-    of_class = {node.id for node in nodes if match is not None and match[1] in (node.label, _DIGIT.sub("", node.label))}
+    of_class = {
+        node.id
+        for node in nodes
+        if match is not None and match[1] in (node.label, re.sub(r"Backward\d*$", "", node.label))
+    }
     of_size = {node.id for node in nodes if shape is not None and node.shape == shape}
     for makers, is_certain in ((sources, True), (of_class, True), (of_size, False)):
         for ids in (makers, {edge.target for edge in edges if edge.source in makers}):
@@ -620,12 +628,15 @@ def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
 
 
 def named_in(code: str) -> str:
-    """Return the name that a line calls backward on.
+    """Return the name that a line calls backward on, or asks autograd for the gradients of.
 
     >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
     ('loss', 'loss', 'a')
+    >>> named_in("h, = torch.autograd.grad(g, x)")
+    'g'
     """
-    names = (name for match in _BACKWARD.finditer(code) for name in match.groups())
+    names = [name for match in _BACKWARD.finditer(code) for name in match.groups()]
+    names += map(ast.unparse, fixes.roots_in(parse(code)) if ".grad(" in code else ())
     return next((name for name in names if name not in (None, "autograd", "torch")), "")
 
 

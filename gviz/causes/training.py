@@ -176,7 +176,7 @@ def not_used(facts: TensorFacts) -> Cause | None:
             True,
             (
                 "step() of the optimizer that has it was not called",
-                "call step() of the optimizer after backward()",
+                "call step() of that one after backward(); if its name is now another's, give each a name of its own",
             ),
         ),
     )

@@ -163,7 +163,12 @@ for phase in ["train", "val"]:
         loss.backward()
 """,
         [7, 9],
-        ["take the line out of torch.set_grad_enabled(phase == 'Train'); and leave out loss.requires_grad = True"],
+        [
+            (
+                "take the line, and what is computed from it there, out of "
+                "torch.set_grad_enabled(phase == 'Train'); and leave out loss.requires_grad = True"
+            )
+        ],
     ),
     "a_number_for_the_logarithm_of_a_probability": (
         "policy.weight",
@@ -678,7 +683,7 @@ for i in range(2):
 """,
         "no_grad",
         [7],
-        "take the line out of torch.no_grad(), and run it before each backward()",
+        "take the line, and what is computed from it there, out of torch.no_grad(), and run it before each backward()",
     ),
     "a_decorator": (
         "body.weight",
@@ -694,7 +699,8 @@ torch.optim.SGD(body.parameters(), lr=0.1).step()
         "no_grad",
         [7],
         (
-            "take the line out of torch.no_grad(), which stands above its function in line 5;"
+            "take the line, and what is computed from it there, out of "
+            "torch.no_grad(), which stands above its function in line 5;"
             " or, if body.weight is not to be trained, give the optimizer what loss is to train"
         ),
     ),

@@ -302,7 +302,10 @@ torch.set_grad_enabled(True)
 """,
         "no_grad",
         [4],
-        "take the line out of torch.set_grad_enabled(False); or, if it is not to be trained, call w.requires_grad_(False)",
+        (
+            "take the line, and what is computed from it there, out of "
+            "torch.set_grad_enabled(False); or, if it is not to be trained, call w.requires_grad_(False)"
+        ),
     ),
     "inference_mode": (
         "w",
@@ -321,7 +324,10 @@ loss.backward()
 """,
         "no_grad",
         [9],
-        "take the line out of torch.inference_mode(); or, if it is not to be trained, call w.requires_grad_(False)",
+        (
+            "take the line, and what is computed from it there, out of "
+            "torch.inference_mode(); or, if it is not to be trained, call w.requires_grad_(False)"
+        ),
     ),
     "generator_behind_the_wrong_detach": (
         "w",
@@ -928,7 +934,10 @@ loss.backward()
 """,
         "no_grad",
         [5],
-        "take the line out of torch.no_grad(); or, if it is not to be trained, call w.requires_grad_(False)",
+        (
+            "take the line, and what is computed from it there, out of "
+            "torch.no_grad(); or, if it is not to be trained, call w.requires_grad_(False)"
+        ),
     ),
     "no_path": (
         "u",
@@ -1344,7 +1353,7 @@ loss.backward()
 """,
         "no_grad",
         [8, 6],
-        "take the line out of torch.no_grad()",
+        "take the line, and what is computed from it there, out of torch.no_grad()",
     ),
     "cut_in_forward": (
         "net.a.weight",
@@ -1652,7 +1661,10 @@ loss.backward()
 """,
         "no_grad",
         [6, 5],
-        "take the line out of torch.no_grad(); or give it another name than loss, if the loss of another line is meant",
+        (
+            "take the line, and what is computed from it there, out of "
+            "torch.no_grad(); or give it another name than loss, if the loss of another line is meant"
+        ),
     ),
     "weight_that_was_to_require_a_gradient": (
         "w",

@@ -143,7 +143,7 @@ def test_the_call_of_a_network_in_a_block_without_gradients_is_the_line_to_blame
     cause = why(graph_of(tmp_path, program, engine), "q.f.weight")
     assert (cause.verdict, lines_of(cause)[0]) == ("no_grad", line)
     assert f"switched off, by {switch}" in cause.what
-    assert cause.mend.startswith(f"take the line out of {switch}")
+    assert cause.mend.startswith(f"take the line, and what is computed from it there, out of {switch}")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -153,7 +153,8 @@ def test_a_target_network_that_is_called_without_gradients_is_no_fault(tmp_path:
     assert (causes["q.f.weight"].verdict, causes["target.f.weight"].verdict) == ("ok", "not trained")
     assert lines_of(causes["target.f.weight"]) == [15]
     assert (
-        causes["target.f.weight"].mend == "none, unless target is to be trained: take the line out of torch.no_grad()"
+        causes["target.f.weight"].mend
+        == "none, unless target is to be trained: take the line, and what is computed from it there, out of torch.no_grad()"
     )
 
 
@@ -1594,7 +1595,7 @@ WITHOUT_GRAPH = {
         "    h = net(x)\n    with torch.no_grad():\n        loss = head(h).mean() + (head(h.detach()) - y).mean()\n",
         "no_grad",
         13,
-        "take the line out of torch.no_grad()",
+        "take the line, and what is computed from it there, out of torch.no_grad()",
     ),
     "a detach() by another name": (
         (
@@ -1603,7 +1604,7 @@ WITHOUT_GRAPH = {
         ),
         "no_grad",
         14,
-        "take the line out of torch.no_grad()",
+        "take the line, and what is computed from it there, out of torch.no_grad()",
     ),
     "a no_grad before a detach()": (
         "    with torch.no_grad():\n        h = net(x)\n    loss = F.mse_loss(head(h), y).detach()\n",
@@ -1968,3 +1969,66 @@ def test_of_twice_as_many_tensors_the_text_is_searched_twice_as_often(
             why_all(graph)
         counts.append(len(calls))
     assert counts[1] < 2.5 * counts[0] + 10, counts
+
+
+OVER_TWO_LINES = """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.no_grad():
+    a = w * 2
+    b = a + 1
+{}
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_switch_over_several_lines_is_left_by_all_that_is_computed_there(tmp_path: Path, engine: str) -> None:
+    out = "take the line, and what is computed from it there, out of torch.no_grad()"
+    cause = why(
+        graph_of(tmp_path, OVER_TWO_LINES.format("loss = (b * torch.ones(2, requires_grad=True)).sum()"), engine), "w"
+    )
+    assert (cause.verdict, lines_of(cause)) == ("no_grad", [4])
+    assert cause.mend.startswith(f"{out}; or")
+    beside = why(graph_of(tmp_path, OVER_TWO_LINES.format("loss = (b * w).sum()"), engine), "w")
+    assert (beside.verdict, lines_of(beside)) == ("ok", [7, 4])
+    assert beside.mend == f"none, unless w is to be trained on that way, too: {out}"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_derivative_of_a_derivative_is_asked_for_where_the_first_one_is(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nx = torch.tensor(3.0, requires_grad=True)\ny = x ** 2\n"
+        "g, = torch.autograd.grad(y, x)\nh, = torch.autograd.grad(g, x)\n"
+    )
+    graph = graph_of(tmp_path, program, engine)
+    for cause in (why(graph, "x"), why_all(graph)[0]):
+        assert (cause.name, cause.verdict, lines_of(cause)) == ("x", "detached", [5, 4])
+        assert cause.mend == "g, = torch.autograd.grad(y, x, create_graph=True)"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_hook_that_returns_what_it_may_not_is_told_with_its_line_and_what_it_made(
+    tmp_path: Path, engine: str
+) -> None:
+    program = (
+        "import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\n"
+        "x.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(0.5))\n(x * x).sum().backward()\n"
+    )
+    graph = graph_of(tmp_path, program, engine)
+    cause = why(graph, "x")
+    assert (cause.verdict, lines_of(cause)) == ("failed", [4, 3])
+    assert cause.mend == 'gviz explain "Tensor post accumulate grad hooks should return None." says what helps'
+    (change,) = next(node.grad.hooks for node in graph.nodes if node.grad.hooks)
+    assert [one and one.elements for one in (change.given, change.made)] == [(2.0, 4.0), (1.0, 2.0)]
+
+
+def test_a_mend_for_an_optimizer_without_a_step_tells_of_its_name(tmp_path: Path) -> None:
+    program = (
+        "import torch\na, b = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)\n"
+        "opt = torch.optim.SGD(a.parameters(), lr=0.1)\nopt = torch.optim.SGD(b.parameters(), lr=0.1)\n"
+        "loss = b(a(torch.ones(1, 2))).sum()\nloss.backward()\nopt.step()\n"
+    )
+    cause = why(graph_of(tmp_path, program, "gviz"), "a.weight")
+    assert cause.verdict == "not used"
+    assert cause.mend.endswith("if its name is now another's, give each a name of its own")

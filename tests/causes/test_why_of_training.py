@@ -1031,7 +1031,9 @@ def test_of_a_root_without_a_graph_a_frozen_model_of_an_optimizer_is_told_beside
     )
     causes = {one.name: one for one in why_all(graph_of(tmp_path, PAIR + steps, engine))}
     assert lines_of(causes["net.weight"]) == [12, 10]
-    assert causes["net.weight"].mend.startswith("if loss_judge is to train net.weight: take the line out of")
+    assert causes["net.weight"].mend.startswith(
+        "if loss_judge is to train net.weight: take the line, and what is computed from it there, out of"
+    )
     assert (causes["judge.weight"].verdict, lines_of(causes["judge.weight"])) == ("frozen root", [12, 8])
 
 
