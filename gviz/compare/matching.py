@@ -52,6 +52,8 @@ class Side:
             if node.kind == "accumulate" and self.inputs[place]:  # it goes with its leaf
                 self.names[place] = self.names[next(iter(self.inputs[place].values()))]
         self.known_names = {*self.names} - {None}
+        self.paths = [node.module.path if node.module is not None else None for node in self.nodes]
+        self.known_paths = {*self.paths}
         self.roots = [places[root] for root in graph.roots]
         self.numbers = numbers
 
@@ -145,12 +147,17 @@ class Matching:
         self.join_replaced()
 
     def join(self, place: int, partner: int) -> bool:
-        """Make two nodes a pair if both are free; a name that both graphs have belongs to one tensor."""
+        """Make two nodes a pair if both are free.
+
+        A name that both graphs have belongs to one tensor, and what a module has recorded that both have to that.
+        """
         one, other = self.sides
         name, new = one.names[place], other.names[partner]
+        path, other_path = one.paths[place], other.paths[partner]
         is_free = place not in self.second and partner not in self.first
         is_renamed = name not in other.known_names and new not in one.known_names
-        if is_free and (name == new or is_renamed):
+        is_moved = path not in other.known_paths and other_path not in one.known_paths
+        if is_free and (name == new or is_renamed) and (path == other_path or is_moved):
             self.second[place], self.first[partner] = partner, place
             return True
         return False

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -221,3 +222,37 @@ def test_an_input_of_the_same_name_as_the_one_before_is_called_another() -> None
 
     text = str(graph(lambda one, two: two * one.tanh()).diff(graph(lambda one, two: one * two.tanh())))
     assert "inputs: AddBackward0, TanhBackward0 → another AddBackward0, TanhBackward0" in text
+
+
+class Block(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.second(torch.nn.functional.silu(self.first(x)))
+
+
+class Stacks(torch.nn.Module):
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__()
+        self.enc = torch.nn.ModuleList(Block() for _ in range(one))
+        self.dec = torch.nn.ModuleList(Block() for _ in range(other))
+
+    def forward(self, x: Any) -> Any:
+        for block in (*self.enc, *self.dec):
+            x = block(x)
+        return x.sum()
+
+
+def test_a_block_added_to_each_of_two_stacks_leaves_the_other_blocks_as_they_were() -> None:
+    def graph(one: int, other: int) -> Any:
+        net = Stacks(one, other)
+        return gviz.graph(net(torch.ones(1, 4)), model=net)
+
+    diff = graph(2, 2).diff(graph(3, 3))
+    text = str(diff)
+    assert "+ dec.2 Block" in text
+    assert "+ enc.2 Block" in text
+    assert "~ dec.0 Block" not in text
+    assert "~ dec.1 Block" not in text
