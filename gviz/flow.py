@@ -41,6 +41,9 @@ MOST_ROWS, MOST_ENTRIES = 64, 4096
 ROUNDED = 2.0**-8
 """The part of its terms that rounding to float16 may leave of a sum that is 0."""
 
+LARGE_HALF = 2.0**14
+"""A number that float16 can hold, though not the sum of many."""
+
 
 def flow(
     engine: Any,
@@ -308,10 +311,22 @@ def underflows(node: NodeLike, out_grads: Sequence[Any], handed: Sequence[Number
         handed: what is handed on to each input.
     """
     zeros = [at for at, one in enumerate(handed) if one is not None and one.has_only(0)]
-    largest = max(largest_sizes(out_grads)) if zeros else 0.0
-    if not 0 < largest < 1:  # it is nan for complex numbers
-        return set()
-    unit, call = 2.0 ** math.frexp(largest)[1], cast("Callable[..., Any]", node)
+    largest = max(largest_sizes(out_grads)) if zeros else 0.0  # it is nan for complex numbers
+    is_half = zeros and any("float16" in str(grad.dtype) for grad in out_grads if grad is not None)
+    tops = (1.0, LARGE_HALF) if is_half else (1.0,)  # sums of the larger one may be too large
+    return {at for top in tops if 0 < largest < top for at in zeros_of_size(node, out_grads, zeros, largest / top)}
+
+
+def zeros_of_size(node: NodeLike, out_grads: Sequence[Any], zeros: Sequence[int], size: float) -> list[int]:
+    """Return the inputs that get other gradients than 0, which do not cancel out, of larger ones of the same signs.
+
+    Args:
+        node: the operation.
+        out_grads: what arrives, for each result.
+        zeros: the inputs that get 0 of these.
+        size: what of these is to be about 1.
+    """
+    unit, call = 2.0 ** math.frexp(size)[1], cast("Callable[..., Any]", node)
     larger = [None if grad is None else grad.double() / unit for grad in out_grads]
     counts: list[Any] = [
         None if grad is None else grad.eq(grad).double().flatten().cumsum(0).reshape(grad.shape) for grad in larger
@@ -325,7 +340,7 @@ def underflows(node: NodeLike, out_grads: Sequence[Any], handed: Sequence[Number
         for probe in (larger, mixed)
     ]
     own, others = (largest_sizes(to_sizes(node, _as_tuple(call(*probe)))) for probe in probes)
-    return {at for at in zeros if math.inf > own[at] > ROUNDED * others[at]}
+    return [at for at in zeros if math.inf > own[at] > ROUNDED * others[at]]
 
 
 def largest_sizes(grads: Iterable[Any]) -> list[float]:

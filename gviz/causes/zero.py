@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
@@ -243,8 +244,11 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     sign, source = sign_in_program(first), case.nodes[edge.source]
     if sign not in PRODUCTS and not edge.flow.is_underflow and is_least(case):
         return mend_of_least(case)
-    is_one_class = sign_in_program(source) == "softmax" and has_only(source.value, 1.0)
-    if text := ONE_CLASS * is_one_class or dropout_of(first) or mend_of_values(first, sign):
+    if text := (
+        ONE_CLASS * (sign_in_program(source) == "softmax" and has_only(source.value, 1.0))
+        or dropout_of(first)
+        or mend_of_values(first, sign)
+    ):
         return Mend(
             text, "if some batches leave it out, as an expert of a mixture" * (is_empty(first) and has_others(case))
         )
@@ -299,7 +303,8 @@ def dropout_of(node: Node) -> str:
 
 
 def mend_of_values(node: Node, sign: str) -> str:
-    """Return what to do about a selection of nothing, or a softmax, that hands on 0; "" for anything else."""
+    """Return what to do about a selection of nothing, a softmax or a normalization, that hands on 0; "" for others."""
+    options = {"normalized_shape": "0", "C": "0", "HxW": "0", "group": "1", **node.recorded.options}
     how = "picks no element" if sign in SELECTIONS else "is given no elements"
     return first_true(
         (is_empty(node), f"see why {sign} {how}, or leave out a batch of which nothing is picked"),
@@ -308,6 +313,14 @@ def mend_of_values(node: Node, sign: str) -> str:
             "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits",
         ),
         (sign == "softmax" and has_only(node.value, 1.0), ONE_CLASS),
+        (
+            sign in NORMALIZATIONS
+            and (
+                {*re.findall(r"\d+", options["normalized_shape"])} == {"1"}
+                or int(options["C"]) * int(options["HxW"]) == int(options["group"])
+            ),
+            f"{sign} over one element makes 0 of any input, but for its bias: let it normalize over several",
+        ),
         (True, ""),
     )
 
@@ -362,14 +375,14 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
     """
     if hands_on(edge):
         return OVER_WAYS
-    if edge.flow.is_underflow and edge.flow.handed is not None:
-        dtype = edge.flow.handed.dtype
+    node, handed = case.nodes[edge.target], edge.flow.handed
+    if handed is not None and (edge.flow.is_underflow or is_by_number(node)):
+        dtype = handed.dtype
         return Mend(
             f"{dtype} has no number as small: compute it in {'float32' if dtype == HALF else 'float64'}, or scale the"
             " loss, as torch.amp.GradScaler does",
             of=f"what {{}} hands on to {{}} is less than a {dtype} can hold",
         )
-    node, handed = case.nodes[edge.target], edge.flow.handed
     if 0 in [one.numel for one in (node.grad.arrived, handed) if one is not None]:
         return OF_NOTHING
     return sums_within(case, edge, node) if is_not_0(node.grad.arrived) and has_only(handed, 0.0) else None
@@ -446,6 +459,13 @@ def is_nothing(node: Node) -> bool:
 def multiplies_by_0(node: Node) -> bool:
     """Return whether an operation multiplies by the number 0."""
     return node.label.startswith("Mul") and dict(node.recorded.held).get("other") == "0"
+
+
+def is_by_number(node: Node) -> bool:
+    """Return whether an operation multiplies by a number that is not 0, or divides by it: it makes 0 of what is small."""
+    return node.label.startswith(("Mul", "Div")) and bool(
+        re.fullmatch(r"-?[0.]*[1-9][\d.]*(e[+-]?\d+)?", dict(node.recorded.held).get("other", ""))
+    )
 
 
 def is_by_first_state(case: Diagnosis, edge: Edge) -> bool:

@@ -694,6 +694,54 @@ for step in range(2):
         [8, 7, 6],
         "loss = loss.detach() before it is used again",
     ),
+    "less_than_a_half": (
+        "w",
+        """\
+import torch
+w = torch.tensor([0.5, -1.0], requires_grad=True)
+loss = w.pow(2).mean().half() * 1e-9
+loss.backward()
+""",
+        "zero",
+        [3],
+        "float16 has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does",
+    ),
+    "much_less_than_a_half": (
+        "w",
+        """\
+import torch
+w = torch.tensor([0.5, -1.0], requires_grad=True)
+loss = (w.half() / 1e15).sum()
+loss.backward()
+""",
+        "zero",
+        [3],
+        "float16 has no number as small: compute it in float32, or scale the loss, as torch.amp.GradScaler does",
+    ),
+    "layer_norm_of_one_element": (
+        "w",
+        """\
+import torch
+w = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+loss = torch.nn.functional.layer_norm(w[..., None], (1,)).sub(2.0).pow(2).sum()
+loss.backward()
+""",
+        "zero",
+        [3],
+        "layer_norm over one element makes 0 of any input, but for its bias: let it normalize over several",
+    ),
+    "group_norm_of_one_element": (
+        "w",
+        """\
+import torch
+w = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+loss = torch.nn.functional.group_norm(w, 2).sub(2.0).pow(2).sum()
+loss.backward()
+""",
+        "zero",
+        [3],
+        "group_norm over one element makes 0 of any input, but for its bias: let it normalize over several",
+    ),
     "nan_made_zero": (
         "w",
         """\
