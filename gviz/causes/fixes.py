@@ -337,6 +337,8 @@ def requiring(line: str, name: str = "") -> str:
     ('w = torch.randn(3, requires_grad=True)', 'w = torch.ones(2, requires_grad=True)', '')
     >>> requiring("def __init__(self): self.w = torch.ones(2); self.b = torch.ones(1)", "net.b")
     'self.b = torch.ones(1, requires_grad=True)'
+    >>> requiring("teacher = net.requires_grad_(False)")
+    'teacher = net.requires_grad_()'
     >>> requiring("emb = nn.Embedding.from_pretrained(vectors)")
     'emb = nn.Embedding.from_pretrained(vectors, freeze=False)'
     """
@@ -347,6 +349,8 @@ def requiring(line: str, name: str = "") -> str:
         return (
             with_word(value, "requires_grad", value=True)
             if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in CREATORS
+            else ast.Call(value.func, [], [])
+            if isinstance(value, ast.Call) and last_name(value) == "requires_grad_"
             else value
         )
 

@@ -462,7 +462,7 @@ def multiplies_by_0(node: Node) -> bool:
 
 
 def is_by_number(node: Node) -> bool:
-    """Return whether an operation multiplies by a number that is not 0, or divides by it: it makes 0 of what is small."""
+    """Return whether an operation multiplies by a number other than 0, or divides by it: it makes 0 of small ones."""
     return node.label.startswith(("Mul", "Div")) and bool(
         re.fullmatch(r"-?[0.]*[1-9][\d.]*(e[+-]?\d+)?", dict(node.recorded.held).get("other", ""))
     )

@@ -6,7 +6,9 @@ import sys
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
+from dis import opmap
 from functools import cache
+from traceback import walk_stack
 from types import CodeType
 from typing import Any, TypeAlias
 
@@ -14,6 +16,9 @@ from gviz.graphs import Place
 from gviz.trace.listening import is_write
 from gviz.trace.records import CallRecord, FunctionCall
 from gviz.trace.switches import LIBRARY, Switches, is_of_library
+
+PRECALL = 4
+"""From the instruction before a call to that of the call, in Python 3.11: a step that has a place for notes."""
 
 Chain: TypeAlias = tuple[tuple[CodeType, int], ...]
 """Where functions of a program stand that are running: the code of each, and the instruction; the innermost first."""
@@ -68,22 +73,18 @@ class RunningProgram:
 
     def chain(self) -> Chain:
         """Return where the functions of the program stand that are running."""
-        frame: Any = sys._getframe(1)  # noqa: SLF001 - as above
-        found = []
-        while frame is not None:
-            if self.is_ours(frame.f_code.co_filename):
-                found.append((frame.f_code, frame.f_lasti))
-            frame = frame.f_back
-        return tuple(found)
+        frames = (frame for frame, _ in walk_stack(sys._getframe(1)))  # noqa: SLF001 - as above
+        return tuple((one.f_code, one.f_lasti) for one in frames if self.is_ours(one.f_code.co_filename))
 
     def find(self, code: CodeType, instruction: int, name: str) -> tuple[CallRecord, CodeType]:
         """Return the call of that name at an instruction, and remember it: to find the line takes long in long code."""
+        is_before = code.co_code[instruction] == opmap.get("PRECALL")  # of Python 3.11, which makes the call itself
         column = (list(code.co_positions())[instruction // 2][2] or 0) + 1 if self.columns else 0
         call = CallRecord(
             Place(self.line_of(code, instruction), code.co_filename, column),
             name.strip("_"),
             writes=is_write(name),
-            at=(code, instruction),
+            at=(code, instruction + PRECALL * is_before),  # so that a call has one place, however Python runs it
         )
         self.calls[id(code), instruction, name] = entry = call, code
         return entry

@@ -840,3 +840,18 @@ def test_a_part_of_a_loss_that_is_made_of_numbers_is_told_where_it_surely_comes_
     assert (cause.verdict, cause.is_wrong) == ("ok", False)
     assert cause.mend == (f"none, unless net.weight is to be trained on that way, too: {mend}" if mend else ""), cause
     assert [place.line for place, _ in cause.lines] == ([8, 6] if mend else [8])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_call_of_a_long_loop_is_one_place_though_python_comes_to_run_it_in_another_way(
+    tmp_path: Path, engine: str
+) -> None:
+    program = (
+        "import torch\nw, v = torch.tensor(1.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)\n"
+        "opt = torch.optim.SGD([w, v], 0.1)\nfor step in range(30):\n    opt.zero_grad()\n"
+        "    loss = (torch.full((2,), float(w)) * v).sum()\n    loss.backward()\n    opt.step()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("detached", [6])
+    assert "places" not in cause.what
+    assert "before each backward()" not in cause.mend

@@ -742,6 +742,19 @@ loss.backward()
         [3],
         "group_norm over one element makes 0 of any input, but for its bias: let it normalize over several",
     ),
+    "frozen_by_what_gives_another_name": (
+        "net.weight",
+        """\
+import torch
+net = torch.nn.Linear(2, 1)
+teacher = net.requires_grad_(False)
+loss = (net(torch.ones(3, 2)) * teacher(torch.ones(3, 2))).sum()
+loss.backward()
+""",
+        "frozen root",
+        [5, 3],
+        "teacher = net.requires_grad_()",
+    ),
     "nan_made_zero": (
         "w",
         """\
