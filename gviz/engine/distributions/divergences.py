@@ -257,13 +257,14 @@ def register_kl(type_p: type, type_q: type) -> Any:
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
     """Return the Kullback-Leibler divergence of p from q, by the row of their kinds. NotImplementedError: no row."""
     pairs = [(one, other) for one, other in DIVERGENCES if isinstance(p, one) and isinstance(q, other)]
-    if not pairs:
-        raise NotImplementedError(
-            "The cross KL-divergence between different exponential families cannot                             "
-            "be computed using Bregman divergences"
-            if isinstance(p, FAMILIES) and isinstance(q, FAMILIES)
-            else f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
-        )
+    refuse(
+        not pairs,
+        "The cross KL-divergence between different exponential families cannot                             "
+        "be computed using Bregman divergences"
+        if isinstance(p, FAMILIES) and isinstance(q, FAMILIES)
+        else f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}",
+        NotImplementedError,
+    )
     orders = type(p).__mro__, type(q).__mro__
     return DIVERGENCES[
         min(pairs, key=lambda pair: [order.index(kind) for order, kind in zip(orders, pair, strict=True)])

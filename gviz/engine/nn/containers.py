@@ -87,7 +87,7 @@ class Numbered(Holder):
 class Sequential(Numbered):
     """Modules called one after the other."""
 
-    insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
+    __delitem__ = through_list(list.__delitem__)
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()
@@ -111,6 +111,13 @@ class Sequential(Numbered):
         return Sequential(*(list(self) * other))
 
     __rmul__ = __mul__
+    __iadd__: Any = lambda self, other: self.extend((self + other)[len(self) :])
+
+    def insert(self, index: int, module: Any) -> Any:
+        """Put a module before another. AssertionError: it is none; IndexError: there is no such place."""
+        refuse(not isinstance(module, Module), f"module should be of type: {Module}", AssertionError)
+        refuse(not -len(self) <= index <= len(self), f"Index out of range: {index}", IndexError)
+        return through_list(list.insert)(self, index, module)
 
     def forward(self, input: object) -> Any:
         """Call each module on what the one before gave."""
@@ -135,7 +142,11 @@ class DataParallel(Module):
 class ModuleList(Numbered):
     """A list of modules that the one holding it finds."""
 
-    insert, __delitem__ = map(through_list, (list.insert, list.__delitem__))
+    __delitem__ = through_list(list.__delitem__)
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put a module before another."""
+        through_list(list.insert)(self, index, module)
 
     def __add__(self, values: Iterable[Any]) -> Any:
         return ModuleList(chain(self, values))

@@ -180,11 +180,12 @@ def binary_cross_entropy(
     input: Any, target: Any, weight=None, size_average: object = None, reduce: object = None, reduction: object = "mean"
 ):
     """Return the cross entropy of probabilities and targets in [0, 1]."""
-    if target.size() != input.size():
-        raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
-            "deprecated. Please ensure they have the same size."
-        )
+    refuse(
+        target.size() != input.size(),
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+        "Please ensure they have the same size.",
+        ValueError,
+    )
     check_one_dtype(target._array, input._array, "Found dtype {} but expected {}")
     refuse_gradient("binary_cross_entropy", weight=weight)
     refuse(((target._array < 0) | (target._array > 1)).any(), "all elements of target should be between 0 and 1")
@@ -205,8 +206,11 @@ def binary_cross_entropy_with_logits(
 ):
     """Return the :func:`binary_cross_entropy` of the sigmoid, computed stably."""
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
-    if target.size() != input.size():
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    refuse(
+        target.size() != input.size(),
+        f"Target size ({target.shape}) must be the same as input size ({input.shape})",
+        ValueError,
+    )
     refuse(
         not target.is_floating_point(),
         f"result type Float can't be cast to the desired output type {target.dtype.scalar_name}",
@@ -245,8 +249,10 @@ def check_classes(input, target, weight) -> None:
             f"({target_sizes[0] if target_sizes else 0})."
         )
     refuse(flat and len(target_sizes) > 1, "0D or 1D target tensor expected, multi-target not supported")
-    if not flat and target_sizes != expected_sizes:
-        raise RuntimeError(f"Expected target size {list(expected_sizes)}, got {list(target_sizes)}")
+    refuse(
+        not flat and target_sizes != expected_sizes,
+        f"Expected target size {list(expected_sizes)}, got {list(target_sizes)}",
+    )
     refuse(
         (dtype.kind, dtype.itemsize) not in (("i", 8), ("u", 1)),
         f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",

@@ -677,12 +677,13 @@ class Several(LRScheduler):
                 f"specified when calling `step`, but got one at index {i} in the given schedulers sequence.",
                 ValueError,
             )
-            if optimizer is not one.optimizer:
-                raise ValueError(
-                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
-                    f"{type(one).__name__} at index {i} has {one.optimizer}, which is different from "
-                    f"{type(optimizer).__name__}."
-                )
+            refuse(
+                optimizer is not one.optimizer,
+                f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                f"{type(one).__name__} at index {i} has {one.optimizer}, which is different from "
+                f"{type(optimizer).__name__}.",
+                ValueError,
+            )
 
 
 class SequentialLR(Several):

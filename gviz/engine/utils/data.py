@@ -479,8 +479,12 @@ class DataLoader(Typed):
         if not (self._workers and self.persistent_workers):
             base = seed(self.generator)
             self._workers = [Worker(number, self, base) for number in range(self.num_workers)]
-        alone = map(partial(self._batch_, self.dataset), order)
-        return Batches(self, batches_by(self._workers, self, order) if self._workers else alone)
+        return Batches(
+            self,
+            batches_by(self._workers, self, order)
+            if self._workers
+            else map(partial(self._batch_, self.dataset), order),
+        )
 
     def _parts_(self, stream: Iterable[Any]) -> Any:
         """Return an iterator over the samples of a stream, or over lists of them."""

@@ -81,8 +81,8 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     with nullcontext() if needed else suppress(NotImplementedError):
                         value = module.right_inverse(value)
-                elif needed:
-                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+                else:
+                    refuse(needed, f"parametrization {type(module).__name__} does not implement right_inverse.")
         return value
 
     def forward(self) -> Any:
