@@ -42,7 +42,8 @@ LONGEST_TEXT = 18
 COMES_IN = "zuvqs"
 """Letters for what comes into an operation: the first that no tensor is called by."""
 
-_WORD = re.compile(r"[^\W\d]\w*")
+_WORD = re.compile(r"[a-zA-Z_]\w*")
+"""A name in a text, also the z of ∂²z/∂x²."""
 
 _NEGATIVE = re.compile(r"(?<![\w)])-(?=\d|inf)")
 """The hyphen before a number, which has a minus sign in pictures."""
@@ -86,9 +87,9 @@ class Reader:
     @cached_property
     def comes_in(self) -> str:
         """The letter for what comes into an operation."""
-        used = {node.name for made in self.made.values() for node in made.values()}
-        texts = [REMARKS.sub("", self.graph.code), *(node.expression for node in self.graph.nodes)]
-        used |= {name for text in texts for name in _WORD.findall(text)}
+        names = [node.name or "" for made in self.made.values() for node in made.values()]
+        texts = [REMARKS.sub("", self.graph.code), *(node.expression for node in self.graph.nodes), *names]
+        used = {name for text in texts for name in _WORD.findall(text)}
         return next((letter for letter in COMES_IN if letter not in used), "z_in")
 
     @cached_property
