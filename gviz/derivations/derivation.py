@@ -36,6 +36,9 @@ MOST_LISTED = 60
 WHY_LOST = {FREED: "backward had freed it", OVERWRITTEN: "what it saved for backward was written since"}
 """Why a graph that nobody has watched computes no gradient, by the state of an operation."""
 
+NOT_IMPLEMENTED = "NotImplemented"
+"""The class of an operation that PyTorch has no derivative of."""
+
 CHECKPOINT = "what a checkpoint has left out is computed again for backward alone"
 """Why a graph of a program with one has none: who asks what operations save would run its functions once more."""
 
@@ -331,8 +334,13 @@ def absence(chain: Chain, graph: Graph) -> str:
     ]
     if refused:
         return f"the backward of {refused[-1].label} cannot be run a second time"
+    lacking = [
+        f"the derivative of {node.expression or node.name or 'an operation'} is not implemented in PyTorch"
+        for node in operations
+        if node.label == NOT_IMPLEMENTED
+    ]
     other = CHECKPOINT if "checkpoint" in graph.code else "it was saved without them"
-    return next((WHY_LOST[node.state] for node in operations if node.state in LOST), other)
+    return [*lacking, *(WHY_LOST[node.state] for node in operations if node.state in LOST), other][0]
 
 
 def leaves_of(graph: Graph, roots: set[str]) -> tuple[str, ...]:
@@ -344,8 +352,6 @@ def leaves_of(graph: Graph, roots: set[str]) -> tuple[str, ...]:
 
 def with_leaf_names(graph: Graph) -> Graph:
     """Return the graph with a name for each leaf that the program has given none: ``leaf 1``."""
-    if all(node.name for node in graph.nodes if node.kind == "leaf"):
-        return graph
     numbers = count(1)
     return graph.changed(
         nodes=tuple(
@@ -356,12 +362,12 @@ def with_leaf_names(graph: Graph) -> Graph:
 
 
 def with_names_of_maps(graph: Graph) -> Graph:
-    """Return the graph with a Jacobian, ``grad @ J(svd)``, for each derivative without a formula."""
+    """Return the graph with a Jacobian, ``grad @ J(svd)``, for each derivative without a formula, where there is one."""
     nodes = {node.id: node for node in graph.nodes if node.kind == "operation"}
 
     def with_name(edge: Edge) -> Edge:
         node = nodes.get(edge.target)
-        if node is None or edge.flow.symbol:
+        if node is None or edge.flow.symbol or node.label == NOT_IMPLEMENTED:
             return edge
         return edge._replace(flow=edge.flow._replace(symbol=jacobian_symbol(node.label)))
 

@@ -433,6 +433,13 @@ def test_a_leaf_without_a_name_is_called_as_in_the_table(tmp_path: Any) -> None:
     }
 
 
+def test_what_has_no_derivative_in_pytorch_has_no_jacobian() -> None:
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    text = " ".join(str(gviz.explain(torch.heaviside(x.detach(), x * 3).sum(), wrt=x)).split())
+    assert re.search(r"not in this graph: the derivative of \w+ is not implemented in PyTorch", text)
+    assert "J(" not in text
+
+
 def test_numbers_and_data_that_operations_have_saved_are_named_as_in_the_program(tmp_path: Any) -> None:
     text = "model, data = torch.nn.Linear(2, 1), torch.ones(3, 2)\nloss = (model(data) ** 2).mean() * -0.5\nloss.backward()\n"
     content = of_script(
