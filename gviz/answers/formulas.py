@@ -87,9 +87,9 @@ def is_short(value: Numbers | None) -> bool:
     return 0 < math.prod(size_of(value)) <= MOST_NUMBERS
 
 
-def is_scalar(chain: Chain, path: Path) -> bool:
+def is_scalar(path: Path) -> bool:
     """Return whether all steps of a path are plain numbers."""
-    values = chain.start, *path.factors, path.product, *path.gradients
+    values = path.start, *path.factors, path.product, *path.gradients
     has_maps = any(
         edge.flow.jacobian is not None or (GRAD in edge.flow.symbol and edge.flow.local is None) for edge in path.edges
     )
@@ -111,7 +111,7 @@ def path_steps(chain: Chain, path: Path, digits: Listing) -> list[tuple[str, str
     ``digits`` of what is in it, begin with ≈.
     """
     rows = []
-    pairs = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
+    pairs = zip(gradients_of(path), decimals_of(path), strict=True)
     for pair, symbol, edge, text, ((product, total), (of_factor, *decimals)) in zip(
         pairwise(path.names), path.symbols, path.edges, path.sums, pairs, strict=True
     ):
@@ -124,14 +124,14 @@ def path_steps(chain: Chain, path: Path, digits: Listing) -> list[tuple[str, str
     return rows
 
 
-def decimals_of(chain: Chain, path: Path) -> list[tuple[int, int, int]]:
+def decimals_of(path: Path) -> list[tuple[int, int, int]]:
     """Return the decimals of each step: of its local derivative, of the product, of what that is added up to.
 
     Each gradient has as many as what follows from it needs.
     """
     decimals = []
-    before, least = (chain.start, *path.gradients, *[None] * len(path.edges)), PRECISION
-    for at, (product, after) in reversed([*enumerate(gradients_of(chain, path))]):
+    before, least = (path.start, *path.gradients, *[None] * len(path.edges)), PRECISION
+    for at, (product, after) in reversed([*enumerate(gradients_of(path))]):
         edge, total = path.edges[at], least
         if path.sums[at]:
             level = level_that_holds(after, total, partial(printed_total, product, after, PRECISION))
@@ -144,12 +144,12 @@ def decimals_of(chain: Chain, path: Path) -> list[tuple[int, int, int]]:
     return decimals[::-1]
 
 
-def gradients_of(chain: Chain, path: Path) -> list[tuple[Numbers | None, Numbers | None]]:
+def gradients_of(path: Path) -> list[tuple[Numbers | None, Numbers | None]]:
     """Return what the gradient is after each step of a path: the product, and what that is summed to."""
     gradients = path.gradients or (None,) * len(path.edges)
     return [
         (times(before, edge.flow.local) if text and after is not None else after, after)
-        for before, edge, text, after in zip((chain.start, *gradients), path.edges, path.sums, gradients, strict=False)
+        for before, edge, text, after in zip((path.start, *gradients), path.edges, path.sums, gradients, strict=False)
     ]
 
 
@@ -214,7 +214,8 @@ def target(chain: Chain) -> tuple[str, str]:
 
 def answer_title(derivation: Derivation) -> str:
     """Return the title: what is derived."""
-    return f"The gradient of {' + '.join(derivation.of)}, path by path"
+    between = " + " if all(map(begins_with_one, derivation.chains)) else " and "
+    return f"The gradient of {between.join(derivation.of)}, path by path"
 
 
 def grad_of(name: str) -> str:

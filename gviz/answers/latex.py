@@ -332,7 +332,7 @@ class LatexWriter(Writer):
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield f"\\noindent ${way(path)}$:"
         lines = []
-        pairs = zip(gradients_of(chain, path), decimals_of(chain, path), strict=True)
+        pairs = zip(gradients_of(path), decimals_of(path), strict=True)
         for pair, edge, text, total, (gradients, (of_factor, *decimals)) in zip(
             pairwise(path.names), path.edges, path.symbols, path.sums, pairs, strict=True
         ):

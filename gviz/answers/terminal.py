@@ -154,7 +154,7 @@ class TerminalWriter(Writer):
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         """Yield the steps of a path as a table: the derivative, its symbol, its numbers, and the gradient behind it."""
         yield self.line(f"  {self.names(path)}")
-        start = [] if begins_with_one(chain) else [("start", "", "", numbers_text(chain.start))]
+        start = [] if begins_with_one(chain) else [("start", "", "", numbers_text(path.start))]
         rows = [("step", "derivative", "its numbers", "gradient"), *start, *path_steps(chain, path, self.digits)]
         table = [row for row in zip(*rows, strict=True) if any(row[1:])]
         lines = [[line for cell in column for line in matrix_lines(cell)] for column in table]

@@ -65,7 +65,7 @@ class Writer(ABC):
     def derivation(self, derivation: Derivation) -> Iterator[str]:
         """Yield what was computed, then for each tensor its paths, and what they come to."""
         listed = [node for node in (*derivation.start_nodes, *derivation.operations) if is_short(node.value)]
-        self.scalar = {id(one) for one in derivation.chains if all(is_scalar(one, path) for path in one.paths)}
+        self.scalar = {id(one) for one in derivation.chains if all(is_scalar(path) for path in one.paths)}
         steps = [step for one in derivation.chains for path in one.paths for step in self.decimals(one, path)]
         factors = {edge_key(edge): decimals for edge, decimals in sorted(steps, key=itemgetter(1))}
         self.digits = Listing(listed, derivation.graph, PRECISION, MOST_LISTED, factors=factors)
@@ -84,25 +84,25 @@ class Writer(ABC):
         for text in footnotes(derivation):
             yield from self.remark(text)
 
-    def level(self, chain: Chain, path: Path) -> int | None:
+    def level(self, path: Path) -> int | None:
         """Return the level of digits at which the numbers of a path come to its product; None for none."""
         has_all = path.is_known and self.ends(path.edges) is path.edges
-        along = partial(printed_product, chain.start, path.edges, PRECISION)
+        along = partial(printed_product, path.start, path.edges, PRECISION)
         return level_that_holds(path.product, PRECISION, along) if has_all else 0
 
     def decimals(self, chain: Chain, path: Path) -> list[tuple[Edge, int]]:
         """Return the steps of a path that are written, each with the decimals of its local derivative."""
         if id(chain) in self.scalar:
-            level = self.level(chain, path)
+            level = self.level(path)
             return [(edge, decimals_at(edge.flow.local, PRECISION, level)) for edge in self.ends(path.edges)]
-        return [(edge, decimals) for edge, (decimals, *_) in zip(path.edges, decimals_of(chain, path), strict=True)]
+        return [(edge, decimals) for edge, (decimals, *_) in zip(path.edges, decimals_of(path), strict=True)]
 
     def sides(self, chain: Chain, path: Path) -> list[str]:
         """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""
         quotients = [self.quotient(*pair) for pair in self.ends(list(pairwise(path.names)))]
         symbols = list(map(self.symbol, self.ends(path.edges), self.ends(path.symbols)))
-        level = self.level(chain, path)
-        start = [] if begins_with_one(chain) else [self.number(chain.start, level)]
+        level = self.level(path)
+        start = [] if begins_with_one(chain) else [self.number(path.start, level)]
         factors = [self.factor(edge, level) for edge in self.ends(path.edges)] if path.is_known else []
 
         def product(parts: list[str], *, is_bracketed: bool = True) -> str:

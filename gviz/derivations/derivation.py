@@ -101,10 +101,10 @@ class Derivation:
         """Return the record for JSON.
 
         ``count`` is there if not all paths are listed, ``checked`` (false) if the sum was not compared with the
-        engine's gradient, ``start`` if backward does not start from 1; ``grad_before`` and ``grad_after``, what the
-        tensor's ``.grad`` was before backward and after it, if that is not ``grad``; ``cleared``, where the program has
-        cleared it since ("" where that is not known). ``sum`` and a product are null where
-        they are not known.
+        engine's gradient, ``start`` if backward does not start from 1, or ``starts`` of several roots;
+        ``grad_before`` and ``grad_after``, what the tensor's ``.grad`` was before backward and after it, if that is not
+        ``grad``; ``cleared``, where the program has cleared it since ("" where that is not known). ``sum`` and a
+        product are null where they are not known.
         """
         return {"of": " + ".join(self.of), "wrt": [chain_record(chain) for chain in self.chains]}
 
@@ -406,13 +406,13 @@ def completed(chain: Chain, *, has_tensors: bool) -> Chain:
     if chain.grad is None and (has_tensors or any(factor is not None and factor.shape for factor in factors)):
         unknown = tuple(path._replace(product=None, gradients=()) for path in chain.paths)
         return replace(chain, paths=unknown, path_sum=None)
-    paths = (path._replace(product=(chain.start, *path.gradients)[-1]) for path in chain.paths)
+    paths = (path._replace(product=(path.start, *path.gradients)[-1]) for path in chain.paths)
     return replace(chain, paths=tuple(paths))
 
 
 def begins_with_one(chain: Chain) -> bool:
-    """Return whether backward begins with 1 at a root of one element, so that the sum is the derivative."""
-    return agree(single(chain.start), ONE)
+    """Return whether backward begins with 1 at roots of one element, so that the sum is the derivative."""
+    return all(agree(single(start), ONE) for start in chain.starts)
 
 
 def single(value: Numbers | None) -> Numbers | None:
@@ -456,7 +456,11 @@ def chain_record(chain: Chain) -> dict[str, Any]:
     if not chain.is_complete:
         record["count"] = chain.count
     if not begins_with_one(chain):
-        record["start"] = _jsonable(chain.start)
+        record |= (
+            {"start": _jsonable(chain.paths[0].start)}
+            if len(chain.of) == 1
+            else {"starts": [_jsonable(path.start) for path in chain.paths]}
+        )
     return record if chain.sum is not None else {**record, "checked": False}
 
 

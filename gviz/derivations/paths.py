@@ -18,6 +18,7 @@ from gviz.formulas.operations import operator_of
 from gviz.graphs import NO_FLOW, Edge, Flow, Graph, Hooked, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import ONE, agree, magnitude, plus, sum_of, sum_text, sum_to, times, times_jacobian, with_rest
+from gviz.passes.starts import starts_of
 from gviz.text import did_you_mean, excerpt, joined, name_among, quotient_of
 from gviz.walk import MOST_FLOWING
 
@@ -49,6 +50,7 @@ class Path(NamedTuple):
         product: of the factors; None where they are not the gradient, element by element.
         gradients: what the gradient has become after each edge, as far as that is known.
         skipped: how many steps are left out in the middle; one edge, with the symbol :data:`GAP`, stands for them.
+        start: the gradient that backward starts from at its root; 1, or what was given for the root.
     """
 
     edges: tuple[Edge, ...]
@@ -58,6 +60,7 @@ class Path(NamedTuple):
     product: Numbers | None
     gradients: tuple[Numbers | None, ...] = ()
     skipped: int = 0
+    start: Numbers | None = ONE
 
     @property
     def sums(self) -> tuple[str, ...]:
@@ -133,7 +136,6 @@ class Chain:
         node: its node.
         count: how many paths there are.
         paths: the first of them, of many rather those that do not come to 0.
-        start: the gradient that backward starts from; 1, or what was given for the root.
         sum: of the products of all paths; None where that is not the engine's gradient.
         grad: the engine's gradient; None if there is none.
         path_sum: that sum, whatever the engine's gradient is; None where a factor is not known.
@@ -142,6 +144,7 @@ class Chain:
         before: what the tensor's ``.grad`` was when backward was called; None where it was none, or that is not known.
         absent: why the graph has no gradients of the engine's; "" if it has.
         hooks: what hooks have made of the gradient on its way, each with the name of the tensor.
+        starts: the gradients that backward starts from at the roots.
     """
 
     of: tuple[str, ...]
@@ -149,7 +152,6 @@ class Chain:
     node: Node
     count: int
     paths: tuple[Path, ...]
-    start: Numbers | None
     sum: Numbers | None
     grad: Numbers | None
     path_sum: Numbers | None = None
@@ -157,6 +159,7 @@ class Chain:
     before: Numbers | None = None
     absent: str = ""
     hooks: tuple[tuple[str, Hooked], ...] = ()
+    starts: tuple[Numbers | None, ...] = (ONE,)
 
     @property
     def is_complete(self) -> bool:
@@ -186,14 +189,14 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     if len(on_paths) < len(inputs):
         inputs = {node: [edge for edge in inputs[node] if edge.source in on_paths] for node in on_paths}
     order = [node for node in reversed(graph.order) if node.id in on_paths]
-    start = start_of(graph)
-    totals = totals_of(graph.roots, order, inputs, start)
+    starts = gradients_of_roots(graph)
+    totals = totals_of(starts, order, inputs)
     if missing := [name for name, node in targets.items() if node.id not in totals]:  # of a saved graph
         raise SourceError(
             f"no path leads from a root of this graph to {joined(missing, 4)}: an edge, or the root, is missing"
         )
     tried = max(most, MOST_TRIED) if len(order) <= MOST_FLOWING else most
-    first = first_prefixes(graph.roots, inputs, totals, start, tried)
+    first = first_prefixes(starts, inputs, totals, tried)
     ways = {node.id: first[node.id] for node in targets.values()}
     ways = {key: own if len(own) <= most else sorted(own, key=comes_to_nothing)[:most] for key, own in ways.items()}
     gradients = {name: gradient_of(node, graph.uses) for name, node in targets.items()}
@@ -209,7 +212,9 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
     chains = []
     for name, node in targets.items():
         total, grad, is_checked = totals[node.id], gradients[name], are_checked[name]
-        paths = tuple(listed_path(graph, way, is_whole=is_whole, has_product=is_checked) for way in ways[node.id])
+        paths = tuple(
+            listed_path(graph, way, starts, is_whole=is_whole, has_product=is_checked) for way in ways[node.id]
+        )
         odd_edge = odd.get(node.id) if name in unlike else None
         step = backward_step(graph, odd_edge[1]) if odd_edge is not None else None
         checked = with_rest(total.sum, grad) if is_checked else None
@@ -220,8 +225,8 @@ def find_chains(graph: Graph, names: Iterable[str], most: int = MOST) -> tuple[C
             if one.id in on_way and one.kind == "operation"
             for hook in one.grad.hooks
         )
-        facts = roots, name, node, total.paths, paths, start, checked, grad, total.sum, step
-        chains.append(Chain(*facts, hooks=hooks))
+        facts = roots, name, node, total.paths, paths, checked, grad, total.sum, step
+        chains.append(Chain(*facts, hooks=hooks, starts=(*starts.values(),)))
     return tuple(chains)
 
 
@@ -309,10 +314,10 @@ class Total(NamedTuple):
 
 
 def totals_of(
-    roots: Sequence[str], order: Iterable[Node], inputs: Mapping[str, list[Edge]], start: Numbers | None
+    starts: Mapping[str, Numbers | None], order: Iterable[Node], inputs: Mapping[str, list[Edge]]
 ) -> dict[str, Total]:
     """Return what comes to each tensor, from the roots down."""
-    totals = {root: Total(1, start, magnitude(start)) for root in roots if root in inputs}
+    totals = {root: Total(1, start, magnitude(start)) for root, start in starts.items() if root in inputs}
     total_of: dict[int, Total] = {}  # many are equal
     for node in order:
         here = totals.get(node.id)
@@ -335,10 +340,9 @@ def totals_of(
 
 
 def first_prefixes(
-    roots: Sequence[str],
+    starts: dict[str, Numbers | None],
     inputs: Mapping[str, list[Edge]],
     totals: Mapping[str, Total],
-    start: Numbers | None,
     most: int,
 ) -> dict[str, list[Prefix]]:
     """Return the first ways to each tensor, along the slots of each operation.
@@ -348,7 +352,9 @@ def first_prefixes(
     The first ways to what is below an operation begin with the first ways to the operation.
     """
     ways: dict[str, list[Prefix]] = {node: [] for node in inputs}
-    todo: list[tuple[Prefix, Edge | None]] = [(Prefix(root, start), None) for root in reversed(roots) if root in inputs]
+    todo: list[tuple[Prefix, Edge | None]] = [
+        (Prefix(root, start), None) for root, start in reversed(starts.items()) if root in inputs
+    ]
     while todo:
         way, edge = todo.pop()
         node = way.node if edge is None else edge.source
@@ -373,7 +379,9 @@ def tensor_name(node: Node, output: int = 0) -> str:
     return next(filter(None, (*names[output : output + 1], *names[:1], node.name)), "") or operator_of(node.label)
 
 
-def listed_path(graph: Graph, way: Prefix, *, is_whole: bool, has_product: bool) -> Path:
+def listed_path(
+    graph: Graph, way: Prefix, starts: Mapping[str, Numbers | None], *, is_whole: bool, has_product: bool
+) -> Path:
     """Return the path of a way, with what stands along it."""
     steps = way.steps(is_whole=is_whole)
     edges = tuple(step.edge for step in steps if step.edge is not None)
@@ -389,6 +397,7 @@ def listed_path(graph: Graph, way: Prefix, *, is_whole: bool, has_product: bool)
         product,
         tuple(step.gradient for step in steps),
         max(way.length - len(steps) + 1, 0) if GAP in symbols else 0,
+        starts[edges[0].target] if edges else way.gradient,
     )
 
 
@@ -439,12 +448,10 @@ def is_odd(node: Node, edge: Edge) -> bool:
     return product is not None and not agree(product, edge.flow.handed, magnitude(edge.flow.handed))
 
 
-def start_of(graph: Graph) -> Numbers | None:
-    """Return the gradient that the root got from outside; 1 if there are several roots, or it is not known."""
-    first = next((node for node in graph.nodes if node.id in graph.roots), None)
-    if first is None or len(graph.roots) > 1 or graph.uses[first.id] or first.grad.arrived is None:
-        return ONE
-    return first.grad.arrived
+def gradients_of_roots(graph: Graph) -> dict[str, Numbers | None]:
+    """Return the gradient that each root got from outside, by its id; 1 where that is not known."""
+    starts = starts_of(graph)
+    return {root: starts.get(root) or ONE for root in graph.roots}
 
 
 def gradient_of(node: Node, users: Mapping[str, list[Edge]]) -> Numbers | None:

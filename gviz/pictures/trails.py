@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from textwrap import wrap
 
-from gviz.derivations.derivation import step_kind, without_large
+from gviz.derivations.derivation import begins_with_one, step_kind, without_large
 from gviz.derivations.paths import GAP, MOST, Chain, Path, above, find_chains, gradient_along
 from gviz.formulas.formula import GRAD, Formula
 from gviz.graphs import NO_FLOW, Edge, Graph
 from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.elements import ONE, agree, sum_of
+from gviz.passes.elements import agree, sum_of
 from gviz.pictures.digits import (
     ABOUT,
     EQUAL,
@@ -188,13 +188,13 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions, va
     """Yield a path in words: names, symbols, numbers, product; in more than one line if they are long."""
     ink, names = f"path {number}", " → ".join(path.names)
     head = f"{SAMPLES[number]}  {names if len(names) < LONGEST - 8 else short(names, LONGEST_PART)}:   "
-    compute = partial(printed_product, chain.start, path.edges, options.precision)
+    compute = partial(printed_product, path.start, path.edges, options.precision)
     is_whole = len(path.edges) <= MOST_PARTS
     level = level_that_holds(path.product, options.precision, compute) if is_whole else 0
     start = (
         []
-        if agree(chain.start, ONE) or not is_small(size_of(chain.start))
-        else [value_text(chain.start, decimals_at(chain.start, options.precision, level))]
+        if begins_with_one(chain) or not is_small(size_of(path.start))
+        else [value_text(path.start, decimals_at(path.start, options.precision, level))]
     )
     sums = ["", *path.sums] if start else path.sums
     sign = EQUAL
@@ -208,7 +208,7 @@ def path_lines(number: int, path: Path, chain: Chain, options: RenderOptions, va
             sides.append(f"{ABOUT if is_about else ''}{product_text([*start, *numbers], sums)}")
             sign = ABOUT if level is None or sides[-1] == f"{ABOUT}{product}" else EQUAL
         else:
-            along = gradients_along(chain, path, options.precision)
+            along = gradients_along(path, options.precision)
     sides = [side for side in dict.fromkeys(sides) if side.removeprefix(ABOUT) != product]
     lines = [f"{head}{joined_sides(sides)}{f' {sign}' if product and sides else ''}"]
     if len(lines[0]) + len(product) > LONGEST:
@@ -241,9 +241,9 @@ def printed_product(start: Numbers | None, edges: Sequence[Edge], precision: int
     return value
 
 
-def gradients_along(chain: Chain, path: Path, precision: int) -> str:
+def gradients_along(path: Path, precision: int) -> str:
     """Return what a gradient becomes along a path with more than factors; "" where it is long, or unknown."""
-    values = [chain.start, *path.gradients]
+    values = [path.start, *path.gradients]
     if len(values) != len(path.names) or len(values) > MOST_PARTS or not all(values):
         return ""
     texts = (short_value(value, precision) for value in values)
@@ -300,7 +300,7 @@ def _sum_line(
             )
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
-    if chain.sum is None and chain.hooks and chain.path_sum is not None and agree(chain.start, ONE):
+    if chain.sum is None and chain.hooks and chain.path_sum is not None and begins_with_one(chain):
         came = equation(grad, chain.node.grad.value, options.precision) if chain.node.kind == "leaf" else ""
         came = came or f"{short_value(chain.grad, options.precision)} comes to {chain.wrt}"
         yield Span(equation(_quotient(chain), chain.path_sum, options.precision), is_bold=True)
@@ -313,7 +313,7 @@ def _sum_line(
             "muted",
         )
         return
-    is_derivative = agree(chain.start, ONE)
+    is_derivative = begins_with_one(chain)
     whole = equation(_quotient(chain) if is_derivative else grad, chain.sum, options.precision)
     bars = "‖" * whole.startswith("‖")  # a norm of a large sum
     is_known = chain.node.kind == "leaf" and chain.node.grad.value is not None
@@ -359,5 +359,5 @@ def summands(own: Sequence[tuple[int, Path]], precision: int) -> tuple[Line, str
 
 
 def _quotient(chain: Chain) -> str:
-    """Return the derivative as it is written: ``∂y/∂w``."""
-    return quotient_of(" + ".join(chain.of), chain.wrt)
+    """Return the derivative as it is written: ``∂y/∂w``; in words where backward has not begun with 1."""
+    return quotient_of(" + ".join(chain.of), chain.wrt) if begins_with_one(chain) else f"the gradient of {chain.wrt}"

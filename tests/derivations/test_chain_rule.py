@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from scripts import nested
 
 from gviz import SourceOptions, engine as torch, read
+from gviz.answers import explain
 from gviz.derivations.derivation import derive
 from gviz.derivations.paths import Chain, find_chains
 from gviz.errors import SourceError
@@ -96,8 +98,25 @@ def test_no_numbers_are_claimed_where_backward_did_not_run() -> None:
 def test_what_backward_starts_from_is_part_of_each_product() -> None:
     options = SourceOptions(values={"x": 2, "w": 1}, flow=True, grad_output="10")
     found = find_chains(dataflow(read(ARTICLE, options, say=lambda _: None).graph), ["w"])[0]
-    assert (nested(found.start), [nested(path.product) for path in found.paths]) == (10.0, [20.0, 30.0])
+    assert [(nested(path.start), nested(path.product)) for path in found.paths] == [(10.0, 20.0), (10.0, 30.0)]
     assert nested(found.sum) == 50.0
+
+
+def test_each_root_has_the_gradient_that_backward_starts_from_there(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\nl1 = w * 2\nl2 = w ** 2\n"
+        "torch.autograd.backward([l1, l2], [torch.tensor(5.0), None])\n"
+    )
+    graph = read(str(tmp_path / "net.py"), SourceOptions(flow=True), say=lambda _: None).graph
+    found = find_chains(dataflow(graph), ["w"])[0]
+    assert [(nested(path.start), nested(path.product)) for path in found.paths] == [(5.0, 10.0), (1.0, 6.0)]
+    assert nested(found.sum) == 16.0
+    told = " ".join(str(explain(str(tmp_path / "net.py"), say=lambda _: None)).split())
+    assert (
+        "the gradient of w: two paths l1 → w 5 · 2 = 10 l2 → w 1 · 2·w = 1 · 6 = 6 the gradient of w = 10 + 6 = 16"
+        in told
+    )
+    assert "The gradient of l1 and l2, path by path" in told
 
 
 def test_paths_of_several_roots_are_added() -> None:

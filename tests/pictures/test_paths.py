@@ -227,6 +227,12 @@ a.register_hook(lambda g: g * 10)
 y = a + w
 y.backward()
 """
+TWO_ROOTS = """\
+import torch
+w = torch.tensor(3.0, requires_grad=True)
+l1, l2 = w * 2, w ** 2
+torch.autograd.backward([l1, l2], [torch.tensor(5.0), None])
+"""
 TWICE = "import torch\nw = torch.tensor(3.0, requires_grad=True)\n(w * 4).backward()\ny = w * w + w\ny.backward()\n"
 OWN = """\
 import torch
@@ -249,6 +255,7 @@ OWN_OF_W = OWN.replace("backward()", "backward(inputs=[w])")
     ("program", "told"),
     [
         (HOOKED, "= 7   but w.grad = 61: a hook, line 4, has changed it"),
+        (TWO_ROOTS, "w.grad = 10 + 6 = 16"),
         (TWICE, "= 7   added to w.grad, which was 4"),
         (OWN, "not all steps are factors: no numbers are claimed; w.grad = 6"),
         (OWN_OF_W, "w.grad = 6, and what an operation on the way hands on is not known: no numbers are claimed"),
