@@ -35,6 +35,9 @@ class ErrorHelp(NamedTuple):
         return {"error": self.texts[0], "older": self.texts[1:], "meaning": self.meaning, "ways": ways}
 
 
+MADE_OF_A_TENSOR = ("ReLU", "LeakyReLU", "ELU", "GELU", "SiLU", "Softplus", "Softmax", "LogSoftmax", "Flatten")
+"""Layers that take a tensor for an option, of which PyTorch says so where the layer is used as a tensor."""
+
 CUBE = """class Cube(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -494,6 +497,18 @@ ERRORS = (
             ("It is a list: add its elements.", "sum(losses).backward()"),
             ("It is None: let the function return its loss.", "return loss"),
             ("Find out at which line.", "gviz why train.py"),
+        ),
+    ),
+    ErrorHelp(
+        (
+            *(f"must be Tensor, not {name}" for name in MADE_OF_A_TENSOR),
+            *(f"{name}.__init__() takes 1 positional argument but 2 were given" for name in ("Sigmoid", "Tanh")),
+        ),
+        "A layer stands where its result is wanted: nn.ReLU(h) makes one that has h as an option, and computes nothing"
+        " of h. A module is made first, and then called with the tensor.",
+        (
+            ("Make the module, then call it.", "h = nn.ReLU()(h)   # not: nn.ReLU(h)"),
+            ("Call the function.", "h = F.relu(h)"),
         ),
     ),
     ErrorHelp(("'NoneType' object has no attribute 'zero_'",), NO_GRAD, NO_GRAD_WAYS),

@@ -101,6 +101,8 @@ RAISED: dict[str, tuple[Callable[[], Any], str]] = {
     "item": (lambda: leaf(2).item(), "of several elements"),
     "grad size": (lambda: setattr(leaf(2), "grad", torch.ones(3)), "needs the size and the dtype"),
     "none": (lambda: 0.1 * leaf(2).grad, ".grad is None"),
+    "module": (lambda: torch.nn.Linear(2, 2)(torch.nn.ReLU(leaf(2))), "computes nothing of h"),
+    "module without options": (lambda: torch.nn.Tanh(leaf(2)), "computes nothing of h"),
     "expanded": (lambda: torch.ones(1).expand(3).add_(1), "the same number in memory"),
 }
 
