@@ -120,12 +120,12 @@ class TensorFacts:
     @property
     def is_of_other_call(self) -> bool:
         """Whether calls of backward have brought it gradients, none of them made where that of the root was."""
-        return self.row.requires_grad and self.history.brought is not None and not self.history.is_same_call
+        return self.history.brought is not None and not self.history.is_same_call
 
     @property
     def is_frozen_in_optimizer(self) -> bool:
-        """Whether the program has frozen it, though it has given it to an optimizer."""
-        return self.reason == "frozen" and bool(self.history.is_optimized)
+        """Whether it requires no gradient, though the program has given it to an optimizer."""
+        return self.row.is_leaf and not self.row.requires_grad and bool(self.history.is_optimized)
 
     @property
     def leaf_root(self) -> TensorRow | None:

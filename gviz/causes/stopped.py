@@ -76,17 +76,17 @@ def is_behind_failure(facts: TensorFacts) -> bool:
 
 
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same
-def ways_lost(case: Diagnosis) -> set[object]:
-    """Return what keeps the leaves out of a root without a graph that no other call has brought gradients.
+def ways_lost(case: Diagnosis) -> dict[object, TensorFacts]:
+    """Return what keeps leaves out of a root without a graph, each with one that no other call has brought gradients.
 
-    That is the places of cuts, or that the program has frozen what an optimizer has; of two, nothing tells which the
-    root is to train.
+    That is the places of cuts, or that what an optimizer has requires no gradient; of two, nothing tells which the root
+    is to train.
     """
     leaves = (TensorFacts(case, row) for row in case.rows.values() if row.is_leaf)
     return {
-        one.is_frozen_in_optimizer or tuple(cut.place for cut in one.cuts)
+        one.is_frozen_in_optimizer or tuple(cut.place for cut in one.cuts): one
         for one in leaves
-        if one.is_frozen_in_optimizer or (one.row.requires_grad and one.cuts and not one.is_of_other_call)
+        if not one.is_of_other_call and (one.is_frozen_in_optimizer or (one.row.requires_grad and one.cuts))
     }
 
 
@@ -102,17 +102,18 @@ def is_without_graph(case: Diagnosis) -> bool:
 def is_frozen_for_root(facts: TensorFacts) -> bool:
     """Return whether backward failed since nothing requires a gradient, and a tensor is one of those that may be meant.
 
-    Where the program has frozen some that the root is made from, or has others to train, those that never required one
-    are its data.
+    Such is what an optimizer has, and a root that no call tells to be cut off. Where the program has frozen some that
+    the root is made from, or has others to train, those that never required one are its data.
     """
-    if facts.is_frozen_in_optimizer:
-        return facts.case.stop is not None and NO_GRAPH in facts.case.stop.message
+    case, stop = facts.case, facts.case.stop
+    is_root = facts.own_cut is None and facts.row is case.rows.get(named_in(case.code_of(case.line_of_stop)))
     is_number = "float" in facts.row.dtype or "complex" in facts.row.dtype  # and not an integer, which can have none
-    return (
-        is_number
-        and is_without_graph(facts.case)
-        and (facts.name in facts.case.frozen or not (facts.case.frozen or beside_data(facts.case)))
+    is_meant = (
+        (facts.row.is_leaf and is_number)
+        and is_without_graph(case)
+        and (facts.name in case.frozen or not (case.frozen or beside_data(case)))
     )
+    return stop is not None and NO_GRAPH in stop.message and (facts.is_frozen_in_optimizer or is_root or is_meant)
 
 
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same
@@ -121,12 +122,6 @@ def beside_data(case: Diagnosis) -> list[TensorFacts]:
     leaves = [TensorFacts(case, row) for row in case.rows.values() if row.is_leaf]
     has_meant = case.frozen or any(one.history.is_optimized for one in leaves if not one.row.requires_grad)
     return [] if has_meant or gradient_read(case) else [one for one in leaves if one.row.requires_grad]
-
-
-def is_stopped_root(facts: TensorFacts) -> bool:
-    """Return whether the error came of a backward on a tensor that no call tells to be cut off."""
-    code = facts.case.stop.code if facts.case.stop is not None else ""
-    return facts.own_cut is None and facts.row is facts.case.rows.get(named_in(code))
 
 
 def stopped(facts: TensorFacts) -> Cause | None:
@@ -293,7 +288,6 @@ def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
     own, head = TensorFacts(case, root).own_cut if root else None, f"backward did not run: {name} has no graph; "
     others = (TensorFacts(case, one) for one in case.rows.values() if facts.row is root and one.requires_grad)
     behind = next((one for one in others if one.cuts), facts) if own is None else facts
-    is_within = own is not None and all(facts.name in own.leaves or is_inside(case, cut, own) for cut in facts.cuts)
     if facts.cuts and facts.row is not root and facts.history.is_optimized is False:
         return facts.cause(
             "not trained",
@@ -302,11 +296,14 @@ def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
             "none, unless it is to be trained",
         )
     cause = outside(TensorFacts(case, root), head) if root is not None and not facts.is_frozen_in_optimizer else None
-    if behind.cuts and not (is_within or facts.is_frozen_in_optimizer or facts.name in case.frozen):
+    if behind.cuts and not (is_within(facts, own) or facts.is_frozen_in_optimizer or facts.name in case.frozen):
         (lines, mend), what = behind.at_cuts, f"{head}{behind.clause_of_cuts}"
         cause = facts.cause(behind.cuts[0].reason, what, lines, mend)
     if cause is not None and cause.verdict != "frozen":
-        is_one_of_several = len(ways_lost(case)) > 1 and (True in ways_lost(case) or not is_within)
+        ways = ways_lost(case)
+        is_one_of_several = len(ways) > 1 and not all(
+            one.row.requires_grad and is_within(one, own) for one in ways.values()
+        )
         of_several = f"if {name} is to train {facts.name}: " * (is_one_of_several and facts.row is not root)
         return facts.cause(cause.verdict, cause.what, (*case.line_of_stop, *cause.lines), f"{of_several}{cause.mend}")
     if facts.row.requires_grad and facts.row is not root:
@@ -358,6 +355,11 @@ def is_behind_stop(case: Diagnosis, row: TensorRow) -> bool:
     pairs = [pair for one in made for pair in assigned_pairs(one)]
     values = [value for value, to in pairs if ast.unparse(to) == row.name] or [value for value, _ in pairs]
     return not made or any(case.assignments.way(made[0], value, ends, set()) for value in values)
+
+
+def is_within(facts: TensorFacts, own: GraphCut | None) -> bool:
+    """Return whether all that cuts a leaf off comes into what has cut off the root itself."""
+    return own is not None and all(facts.name in own.leaves or is_inside(facts.case, cut, own) for cut in facts.cuts)
 
 
 def is_inside(case: Diagnosis, cut: GraphCut, other: GraphCut) -> bool:

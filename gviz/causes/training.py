@@ -93,7 +93,7 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
     if facts.cuts and facts.history.is_same_call and (facts.history.is_optimized or facts.history.is_updated):
         what = f"an earlier run of this backward() has brought {facts.name} a gradient: this time comes none"
         return facts.cause(facts.cuts[0].reason, f"{what}: {facts.clause_of_cuts}", *facts.at_cuts)
-    if is_unused(facts) and (facts.history.is_optimized or not facts.cuts):
+    if is_unused(facts):
         return not_used(facts) if facts.history.is_optimized else None
     no_cut = f": {facts.case.root_name} is not made from it" * (not facts.cuts)
     return with_cuts(

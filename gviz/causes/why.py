@@ -16,7 +16,7 @@ from gviz.causes import missing, training, zero
 from gviz.causes.diagnosis import Cause, Diagnosis, first_true
 from gviz.causes.facts import TensorFacts, Verdict, always, first_answer
 from gviz.causes.not_finite import gradient_not_finite, not_finite_before, not_finite_itself, not_finite_since
-from gviz.causes.stopped import NO_GRAPH, is_about, is_frozen_for_root, is_stopped_root, stopped
+from gviz.causes.stopped import NO_GRAPH, is_about, is_frozen_for_root, stopped
 from gviz.errors import SourceError
 from gviz.garbage import without_collecting
 from gviz.graphs import Graph, GraphCut
@@ -30,8 +30,7 @@ WITHOUT_GRADIENT = (
     Verdict(lambda one: one.history.is_stepped_later and not one.history.arrivals, missing.stepped_later),
     Verdict(missing.took_name, missing.overwritten),
     # It is not in the graph at all.
-    Verdict(lambda one: not one.row.requires_grad and one.row.is_leaf and is_frozen_for_root(one), stopped),
-    Verdict(lambda one: not one.row.requires_grad and is_stopped_root(one), stopped),
+    Verdict(lambda one: not one.row.requires_grad and is_frozen_for_root(one), stopped),
     Verdict(lambda one: not one.row.requires_grad and not one.is_leaf_of_graph, missing.outside),
     Verdict(lambda one: not one.row.requires_grad and not one.is_leaf_of_graph, missing.never_required),
     # It requires a gradient.

@@ -1279,3 +1279,61 @@ def test_of_several_losses_each_parameter_is_told_what_its_own_has_brought_and_w
         "critic.bias": of_critic,
     }
     assert not causes["critic.weight"].mend.startswith("take")
+
+
+IN_THREE_TURNS = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+actor, critic = nn.Linear(3, 2), nn.Linear(2, 1)
+scale = torch.zeros(1, requires_grad=True)
+opt, opt_critic = torch.optim.SGD(actor.parameters(), 0.1), torch.optim.SGD(critic.parameters(), 0.1)
+opt_scale, x = torch.optim.SGD([scale], 0.1), torch.randn(4, 3)
+for epoch in range(2):
+    with torch.no_grad():
+        target = actor(x)
+    critic_loss = critic(target).square().mean()
+    opt_critic.zero_grad()
+    critic_loss.backward()
+    opt_critic.step()
+    for p in critic.parameters():
+        p.requires_grad_(False)
+    act = actor(x)
+    loss = (critic(act) * scale.exp().detach()).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    for p in critic.parameters():
+        p.requires_grad_(True)
+    scale_loss = (scale * act.detach()).mean()
+    opt_scale.zero_grad()
+    scale_loss.backward()
+    opt_scale.step()
+"""
+"""One that is frozen while another is trained through it, and a number that is trained by what the other has made."""
+
+OF_THREE = {
+    "sound": ("", "", "ok", "ok", "ok"),
+    "the second without a graph": ("act = actor(x)", "act = actor(x).detach()", "detached", "ok", "detached"),
+    "the first never thawed": ("requires_grad_(True)", "requires_grad_(False)", "ok", "frozen root", "ok"),
+    "the third requires no gradient": ("zeros(1, requires_grad=True)", "zeros(1)", "ok", "ok", "frozen root"),
+    "the second not given to its optimizer": (
+        "SGD(actor.parameters()",
+        "SGD([actor.weight]",
+        "not trained",
+        "ok",
+        "ok",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", OF_THREE)
+def test_what_one_loss_lacks_is_not_told_of_what_another_has_trained(tmp_path: Path, case: str, engine: str) -> None:
+    old, new, *verdicts = OF_THREE[case]
+    program = IN_THREE_TURNS.replace(old, new, 1) if old else IN_THREE_TURNS
+    graph = graph_of(tmp_path, program, engine)
+    causes = [why(graph, name) for name in ("actor.bias", "critic.weight", "scale")]
+    assert [cause.verdict for cause in causes] == verdicts
+    if case == "the second without a graph":  # of the two that are cut off, either may be meant
+        assert causes[2].mend == "if loss is to train scale: loss = (critic(act) * scale.exp()).mean()"
