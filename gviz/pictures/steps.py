@@ -77,6 +77,9 @@ Place: TypeAlias = tuple[str, int]
 _ROW = re.compile(r"\[[:, ]*i\]")
 """The index of a row, in a derivative that is that of each row by itself."""
 
+_DOUBLED = re.compile(r"\((\(-[^()]*\))\)")
+"""A negative number in brackets of its own, alone in those of a call."""
+
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _UNKNOWN = re.compile(r"(?<![\w.])[^\W\d]\w*+(?!\()|[\w)]\.[^\W\d]|□")
 """A name, a method or an operand without a number, in an expression with numbers in place of names."""
@@ -331,7 +334,7 @@ class StepBuilder:
                 return "", False
             numbers[name] = in_brackets(text)
             holds = holds and (operand.value is not None or is_exact(text, value))
-        text = _WORD.sub(lambda name: numbers.get(name[0], name[0]), node.expression)
+        text = _DOUBLED.sub(r"\1", _WORD.sub(lambda name: numbers.get(name[0], name[0]), node.expression))
         is_known = isinstance(scalar_of(node.value), float) and not _UNKNOWN.search(text)
         return (text if numbers and is_known else ""), holds
 

@@ -120,6 +120,11 @@ def test_a_negative_number_after_a_sign_has_brackets() -> None:
     assert "y = a + b = 1 + (-2) = -1" in told(graph_of("y=a+b", {"a": 1, "b": -2}))[1]
 
 
+def test_a_negative_number_alone_in_a_call_has_no_brackets_of_its_own() -> None:
+    assert "y = tanh(a) = tanh(-1) = -0.7616" in told(graph_of("y=tanh(a)", {"a": -1}))[1]
+    assert "y = max(a, b) = max((-1), 2)" in told(graph_of("y=max(a,b)", {"a": -1, "b": 2}))[1]
+
+
 def test_a_script_is_told_as_an_expression_is() -> None:
     script, expression = told(graph_of(str(SAMPLES / "five_neurons.py"))), told(graph_of(FIVE, VALUES))
     assert script[7:-1] == expression[7:-1]  # forward, PyTorch keeps no value of what has no name
