@@ -488,8 +488,9 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     case = facts.case
     if cause.is_wrong or not facts.is_leaf_of_graph:
         return cause
-    cuts = (cut for cut in case.graph.breaks if facts.name in cut.leaves and (cut.is_summand or cut.added_to))
-    if cut := next(cuts, None):
+    cuts = [cut for cut in case.graph.breaks if facts.name in cut.leaves and (cut.is_summand or cut.added_to)]
+    meant = {"no derivative", "detached"} if any(is_straight_through(case, cut) for cut in cuts) else set[str]()
+    if cut := next((cut for cut in cuts if cut.reason not in meant), None):
         lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
         if cut.call != "grad" and cut.reason != "no derivative":  # it is written that it has no graph
             is_of_earlier = cut.is_freed or any(case.assignments.carried_into(case.line_in_text(lines)))

@@ -252,7 +252,7 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
     mend = missed_by_optimizer(facts)[1] or (
         f"if {name} is to be trained, give it to the optimizer, whose step() has no gradient to use;"
-        " else see why it has none"
+        " else see why what that has gets none"
     )
     return facts.cause("not used", cause.what, cause.lines, mend) if case.has_idle_optimizer else None
 

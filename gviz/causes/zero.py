@@ -402,7 +402,14 @@ def sums_within(case: Diagnosis, edge: Edge, node: Node) -> Mend | None:
             sign in ("+", "-") or (sign == "addmm" and edge.slot == 0) or (summed_dims(edge) and is_not_0(product)),
             OVER_A_BATCH if math.prod(size_of(edge.flow.handed)) < math.prod(size_of(node.grad.arrived)) else None,
         ),
-        (sign in ("softmax", "embedding", *NORMALIZATIONS), EVEN._replace(text=MENDS_OF_ZERO.get(sign, ""))),
+        (
+            sign == "embedding",
+            Mend(
+                MENDS_OF_ZERO["embedding"],
+                of="{} hands on 0 to {}: all rows that are looked up are padding, or what comes to them cancels out",
+            ),
+        ),
+        (sign in ("softmax", *NORMALIZATIONS), EVEN._replace(text=MENDS_OF_ZERO.get(sign, ""))),
         (is_linear or sign == "log_softmax", OF_SUMS),
         (sign not in (*MENDS_OF_ZERO, *PRODUCTS) and is_not_0(edge.flow.local), OF_PARTS),  # such as cat
         (is_product, IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else OF_UNKNOWN_FACTOR),
@@ -515,13 +522,18 @@ def with_other_ways(facts: TensorFacts, cause: Cause, edges: Sequence[Edge]) -> 
     """Return the cause for a function without slope with what cuts its tensor off on other ways.
 
     Another operation may make the gradient 0 at some inputs alone, and stand on those ways, too. Nothing would come
-    along a way on which the gradient is 0 already where it is cut off, nor through a graph that was freed before; and a
-    cut of what is made with leaves that come in after the function is behind it, and on no other way.
+    along a way on which the gradient is 0 already where it is cut off, nor through a graph that was freed before; a
+    block under no_grad() is written on purpose, as that of a target network; and a cut of what is made with leaves that
+    come in after the function is behind it, and on no other way.
     """
     case = facts.case
     closed = {one.id for edge in edges for one in case.above(case.nodes[edge.target])}
     late = {node.name for node in case.named.values() if {use.target for use in case.uses[node.id]} <= closed}
-    cuts = [cut for cut in facts.cuts if late.isdisjoint(cut.leaves) and not (cut.is_freed or is_idle(case, cut))]
+    cuts = [
+        cut
+        for cut in facts.cuts
+        if cut.reason != "no_grad" and late.isdisjoint(cut.leaves) and not (cut.is_freed or is_idle(case, cut))
+    ]
     return (
         cause.besides(clause_of_cuts(case, cuts, "what is made from it"), *at_cuts(case, cuts), "on another way,", "or")
         if cuts

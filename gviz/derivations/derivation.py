@@ -362,7 +362,7 @@ def with_leaf_names(graph: Graph) -> Graph:
 
 
 def with_names_of_maps(graph: Graph) -> Graph:
-    """Return the graph with a Jacobian, ``grad @ J(svd)``, for each derivative without a formula, where there is one."""
+    """Return the graph with a Jacobian, ``grad @ J(svd)``, for each derivative that has one and no formula."""
     nodes = {node.id: node for node in graph.nodes if node.kind == "operation"}
 
     def with_name(edge: Edge) -> Edge:

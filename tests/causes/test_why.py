@@ -2403,7 +2403,7 @@ for i in range(2):
         [15],
         (
             "if net.0.loc is to be trained, give it to the optimizer, whose step() has no gradient to use; else see why"
-            " it has none"
+            " what that has gets none"
         ),
     ),
     **{

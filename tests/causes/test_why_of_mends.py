@@ -452,6 +452,51 @@ def test_a_mistake_is_told_with_its_line_and_a_mend_that_helps(tmp_path: Path, c
     assert why(after, name).verdict in ("ok", "cleared", "accumulated")
 
 
+CHOICE = """\
+net = nn.Linear(3, 3)
+z = torch.softmax(net(torch.randn(4, 3)), -1)
+hard = torch.zeros_like(z).scatter_(1, z.argmax(1, keepdim=True), 1.0)
+st = hard - z.detach() + z
+loss = (st * torch.arange(3.0)).sum(1).mean()
+loss.backward()
+"""
+"""A straight-through estimator as it should be."""
+
+TARGET = """\
+net = nn.Linear(3, 1)
+q = net(torch.randn(4, 3))
+with torch.no_grad():
+    y = 1 + 0.9 * net(torch.randn(4, 3))
+loss = F.mse_loss(q.round(), y)
+loss.backward()
+"""
+"""A rounded value, beside a target that has no graph on purpose."""
+
+PADDED = """\
+net = nn.Embedding(3, 2, padding_idx=0)
+loss = net(torch.tensor([0, 0])).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("text", "told", "other"),
+    [
+        (CHOICE, "which is finite and not 0", "argmax"),
+        (TARGET, "the derivative of round in line 9 for q is 0 here", "no_grad"),
+        (PADDED, "all rows that are looked up are padding, or what comes to them cancels out", "flat"),
+    ],
+    ids=["a choice let through", "a target beside a rounding", "padding alone"],
+)
+def test_nothing_is_said_of_what_is_written_on_purpose_or_cannot_be(
+    tmp_path: Path, text: str, told: str, other: str, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, HEAD + text, engine), "net.weight")
+    assert told in cause.what
+    assert other not in f"{cause.what} {cause.mend}"
+
+
 CONSTANTS = """\
 import numpy as np
 net, head = nn.Linear(2, 2), nn.Linear(2, 1)
