@@ -13,6 +13,7 @@ from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import scalar_of
 from gviz.passes.rounding import without_rounding
+from gviz.passes.starts import is_from_one
 from gviz.text import quotient_of
 
 BLANK = Numbers((), "", ("?",))
@@ -78,7 +79,7 @@ def questions_of(graph: Graph) -> list[Question]:
     """
     shown = formula_of_quiz(graph)
     nodes, totals, questions = shown.by_id, dict[str, float](), list[Question]()
-    root = " + ".join(nodes[one].name or "root" for one in shown.roots)
+    root = " + ".join(nodes[one].name or "root" for one in shown.roots) if is_from_one(shown) else ""
     for node in reversed(shown.order):
         uses = shown.uses[node.id]
         handed = [scalar_number(edge.flow.handed) for edge in uses]
@@ -90,9 +91,11 @@ def questions_of(graph: Graph) -> list[Question]:
             is_local = len(uses) == 1 and totals.get(uses[0].target) == 1  # the same number, which was asked for
             if not is_local and all(is_product(edge, totals) for edge in uses):
                 hints = tuple(ways_to(node, uses, totals, nodes, root))
-                kept = f", which {node.name}.grad gets" * (node.kind == "leaf")
-                about = f"{node.name}: the gradient that arrives{kept}"
-                questions.append(Question(about, quotient_of(root, node.name), totals[node.id], hints, node.id))
+                about = (
+                    f"{node.name}: the gradient that arrives{f', which {node.name}.grad gets' * (node.kind == 'leaf')}"
+                )
+                asked = quotient_of(root, node.name) if root else "grad"
+                questions.append(Question(about, asked, totals[node.id], hints, node.id))
         questions += [
             local_question(edge, shown)
             for edge in shown.inputs[node.id]
@@ -124,10 +127,9 @@ def ways_to(node: Node, uses: list[Edge], totals: dict[str, float], nodes: dict[
         yield f"{node.name} is used {len(uses)} times: a product for each, and their sum"
     for edge in uses:
         user = nodes[edge.target].name or "the root"
-        factor = quotient_of(user, node.name or "")
-        yield f"by way of {user}: {quotient_of(root, user)} = {totals[edge.target]:g} arrives, times {factor}"
-    products = (f"{totals[edge.target]:g} · {scalar_number(edge.flow.local):g}" for edge in uses)
-    yield " + ".join(products)
+        factor, arriving = quotient_of(user, node.name or ""), quotient_of(root, user) if root else "grad"
+        yield f"by way of {user}: {arriving} = {totals[edge.target]:g} arrives, times {factor}"
+    yield " + ".join(f"{totals[edge.target]:g} · {scalar_number(edge.flow.local):g}" for edge in uses)
 
 
 def local_question(edge: Edge, graph: Graph) -> Question:

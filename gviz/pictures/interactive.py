@@ -17,6 +17,7 @@ from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import has_only
 from gviz.passes.modules import parts_of, with_modules
 from gviz.passes.rounding import without_rounding
+from gviz.passes.starts import starts_of
 from gviz.pictures.circuit_data import circuit_data
 from gviz.pictures.circuit_steps import circuit_scene
 from gviz.pictures.digits import decimal, is_exact
@@ -312,14 +313,15 @@ def grad_reasons(graph: Graph) -> dict[str, str]:
             hooks[node.id] = node.grad.hooks[0]
         if node.id in hooks:
             hooks |= {edge.source: hooks[node.id] for edge in graph.inputs[node.id] if edge.source not in hooks}
-    starts = [arrived for root in graph.roots if (arrived := graph.by_id[root].grad.arrived) is not None]
-    start = next((f"backward started with {short_value(one)}" for one in starts if not has_only(one, 1.0)), "")
+    starts = starts_of(dataflow(graph))
+    others = (f"backward started with {short_value(one)}" for one in starts.values() if one and not has_only(one, 1.0))
+    start = next(others, "")
     reasons: dict[str, str] = {}
     for node in graph.nodes:
         before, is_known = node.grad.before, node.grad.value is not None or node.grad.arrived is not None
         was = f"it was {short_value(before)} before, and backward adds to it" if norm(before) > 0 else ""
         texts = [was, start, hooks[node.id].as_cause if node.id in hooks else ""]
-        if is_known and any(texts) and node.id not in graph.roots:
+        if is_known and any(texts) and node.id not in starts:
             reasons[node.id] = f"not the chain rule alone: {'; '.join(filter(None, texts))}"
     return reasons
 

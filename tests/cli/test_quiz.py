@@ -125,3 +125,12 @@ def test_of_a_script_each_question_has_the_numbers_of_results_without_a_name(gvi
     assert "y = c * f at c = 7, f = 1, y = 7:  ∂y/∂f = 7\n" in done.out
     read = package.read(tmp_path / "q.py", package.SourceOptions(flow=True))
     assert [one.about for one in questions_of(read.graph) if " = a + 1" in one.about] == ["c = a + 1"]
+
+
+def test_what_backward_does_not_begin_with_1_is_no_derivative_of_the_roots(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\nl1, l2 = w * 2, w**2\n"
+        "torch.autograd.backward([l1, l2], [torch.tensor(5.0), None])\n"
+    )
+    done = gviz("quiz", "net.py", "--answers")
+    assert "w: the gradient that arrives, which w.grad gets:  grad = 16" in done.out

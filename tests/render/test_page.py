@@ -208,6 +208,7 @@ def as_printed(number: float, like: str) -> str:
     [
         ("(x * 2).backward()\ny = x**2\ny.backward()", "it was 2 before, and backward adds to it"),
         ("y = x**2\ny.backward(torch.tensor(0.5))", "backward started with 0.5"),
+        ("torch.autograd.backward([x * 2, x**2], [torch.tensor(5.0), None])", "backward started with 5"),
         (
             "h = x * 3\nh.register_hook(lambda grad: 10 * grad)\ny = h**2\ny.backward()",
             "a hook, line 4, has changed it",

@@ -28,13 +28,13 @@ function ofNode(i) {
   const canFold = node.in >= 0 && !graph.circuit;
   const fold = canFold ? el("button", { onclick: () => toggle(node.in) }, `Fold ${groups[node.in].name}`) : null;
   const items = (edges, end) => edges.slice(0, MOST_NEIGHBOURS).map((e) => neighbour(graph.edges[e], end));
-  const list = (edges, end) => el("ul", {}, ...items(edges, end));
+  const list = (word, edges, end) =>
+    edges.length ? [el("h3", {}, `${word} (${edges.length})`), el("ul", {}, ...items(edges, end))] : [];
   return [
     el("h2", {}, name(i)), el("dl", {}, ...facts), el("p", {}, el("button", way, "Paths to the root"), " ", fold),
     ...chainRule(i),
     ...(node.code ? [el("h3", {}, node.place), el("pre", {}, node.code)] : []),
-    ...(into[i].length ? [el("h3", {}, `Made from (${into[i].length})`), list(into[i], "from")] : []),
-    ...(out[i].length ? [el("h3", {}, `Used by (${out[i].length})`), list(out[i], "to")] : []),
+    ...list("Made from", into[i], "from"), ...list("Used by", out[i], "to"),
   ];
 }
 function neighbour(edge, end) {
@@ -51,7 +51,8 @@ function chainRule(i) {
   const isFactor = ({ to, local }) => local || !["accumulate", "output"].includes(graph.nodes[to].kind);
   const factors = paths(i).map((edges) => edges.map((e) => graph.edges[e]).filter(isFactor)), all = factors.flat();
   if (!all.length || !all.every(({ local }) => NUMBER.test(local))) return [];
-  const head = `Chain rule: ∂${[...graph.roots].map(name).join(" + ")}/∂${name(i)}`;  // grad may be more than that
+  const of = [...graph.roots].map(name).join(" + ").replace(/.* .*/, "($&)");
+  const head = `Chain rule: ∂${of}/∂${name(i)}`;  // grad may be more than that
   return [el("h3", {}, head), el("pre", { class: "gradient" }, equation(factors))];
 }
 
