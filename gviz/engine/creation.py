@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gviz.autograd.modes import mode
 from gviz.autograd.row import NAMED, public_names
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.device import check_device
@@ -35,6 +36,16 @@ def finish(array: Array, device: object = None, requires_grad: bool = False) -> 
         )
         tensor.requires_grad = True
     return tensor
+
+
+def without_gradient(*tensors: Tensor, lacking: str = "gradients of complex tensors") -> list[Array]:
+    """Return the arrays of tensors, for what is not recorded. NotImplementedError: one wants a gradient, which is lost."""
+    refuse(
+        mode.recording and any(one.requires_grad for one in tensors),
+        f"{lacking} are not in gviz's engine; run with --engine torch",
+        NotImplementedError,
+    )
+    return [one._array for one in tensors]
 
 
 def made(function: Callable[..., Any], device: object, arguments: dict[str, Any]) -> Any:

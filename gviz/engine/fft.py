@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.autograd.words import COMPLEX
-from gviz.engine.creation import finish
+from gviz.engine.creation import finish, without_gradient
 from gviz.numbers import dtypes
-from gviz.numbers.words import absent, refuse
+from gviz.numbers.words import absent
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
@@ -25,8 +23,7 @@ __all__ = [
 
 def transformed(name: str, input: Tensor, sizes: object, dims: object, norm: str | None) -> Any:
     """Return what numpy's function of that name gives, in the precision of the input."""
-    refuse(mode.recording and input.requires_grad, COMPLEX, NotImplementedError)
-    array = input._array
+    (array,) = without_gradient(input)
     wide = array if array.dtype.kind in "fc" else array.astype(dtypes.get_default_dtype().np)
     try:
         result = getattr(np.fft, name)(wide, sizes, dims, norm)

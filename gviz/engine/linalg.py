@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gviz import engine
-from gviz.autograd.modes import mode
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.engine.creation import without_gradient
 from gviz.numbers.classes import result_class
 from gviz.numbers.types import Array
 from gviz.numbers.words import LinAlgError, absent, refuse
@@ -55,8 +55,8 @@ def permutation(pivots: Array, rows: int) -> Any:
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """Return the factors of a matrix in one, and the exchanges of its rows."""
-    refuse(mode.recording and A.requires_grad, NO_GRADIENT.format("lu_factor"), NotImplementedError)
-    parts = [from_array(one, None) for one in eliminated(A._array)]
+    (array,) = without_gradient(A, lacking="gradients of torch.linalg.lu_factor")
+    parts = [from_array(one, None) for one in eliminated(array)]
     return result_class("linalg_lu_factor", ("LU", "pivots"))(parts)
 
 
@@ -66,9 +66,6 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     zero = np.diagonal(factors._array, 0, -2, -1) == 0
     info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
     return result_class("linalg_lu_factor_ex", ("LU", "pivots", "info"))([factors, pivots, from_array(info, None)])
-
-
-NO_GRADIENT = "gradients of torch.linalg.{} are not in gviz's engine; run with --engine torch"
 
 
 def lu(A: Tensor, *, pivot: bool = True) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gviz import engine
 from gviz.autograd.tensor import Tensor, from_array
+from gviz.engine.creation import without_gradient
 from gviz.engine.device import Layout
 from gviz.numbers import dtypes, printing
 from gviz.numbers.types import Array
@@ -22,6 +23,7 @@ from gviz.numbers.words import absent, refuse, warn_once
 __all__ = ["addmm", "mm", "sum"]
 torch: Any = engine
 COO = Layout("sparse_coo")
+to_arrays = partial(without_gradient, lacking="gradients of sparse tensors")
 UNCOALESCED = "Cannot get {0} on an uncoalesced tensor, please call .coalesce() first"
 
 
@@ -41,9 +43,10 @@ def marked(dense: Array, places: Array, numbers: Array, coalesced: bool) -> Any:
 
 
 def to_sparse(tensor: Tensor) -> Any:
-    """Return a dense tensor as a sparse one, of its elements that are not zero."""
-    places = np.array(np.nonzero(tensor._array), np.int64)
-    return marked(tensor._array.copy(), places, tensor._array[tuple(places)], coalesced=True)
+    """Return a dense tensor as a sparse one, of its elements that are not zero; it must not want a gradient."""
+    (dense,) = to_arrays(tensor)
+    places = np.array(np.nonzero(dense), np.int64)
+    return marked(dense.copy(), places, dense[tuple(places)], coalesced=True)
 
 
 def labelled(label: str, array: Array) -> str:
@@ -59,7 +62,7 @@ def of_numbers(change: Callable[..., Any]) -> Any:
     def method(self: Sparse, *others: object) -> Any:
         if any(isinstance(one, Tensor) and one.ndim for one in others):
             return change(self.to_dense(), *others)
-        dense, numbers = (change(from_array(one, None), *others)._array for one in (self._array, self._numbers))
+        dense, numbers = to_arrays(*(change(from_array(one, None), *others) for one in (self._array, self._numbers)))
         return marked(dense, self._places, numbers, self._is_coalesced)
 
     return method
@@ -170,10 +173,11 @@ def sparse_coo_tensor(
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> Any:
-    """Return the tensor with these values at these places, and zeros elsewhere."""
+    """Return the tensor with these values at these places, and zeros elsewhere; they must not want a gradient."""
     if check_invariants is None:
         warn_once(INVARIANTS)
-    places, numbers = torch.as_tensor(indices)._array.astype(np.int64), torch.as_tensor(values, dtype=dtype)._array
+    (numbers,) = to_arrays(torch.as_tensor(values, dtype=dtype))
+    places = torch.as_tensor(indices)._array.astype(np.int64)
     shape = tuple(size) if size is not None else (*(places.max(1) + 1).tolist(), *numbers.shape[1:])
     refuse(
         len(shape) != len(places) + numbers.ndim - 1,

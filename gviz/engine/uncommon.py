@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from gviz import engine
-from gviz.autograd.modes import mode
 from gviz.autograd.row import TENSORS
 from gviz.autograd.tensor import Tensor, from_array
-from gviz.autograd.words import COMPLEX
-from gviz.engine.creation import finish, from_numpy
+from gviz.engine.creation import finish, from_numpy, without_gradient
 from gviz.numbers import dtypes
 from gviz.numbers.classes import result_class
 from gviz.numbers.shapes import wrap_dim
@@ -35,12 +33,6 @@ __all__ = [
 
 
 # ------------------------------------------------------------------ complex numbers
-def without_gradient(*tensors: Tensor) -> list[Any]:
-    """Return the arrays of tensors that want no gradient."""
-    refuse(mode.recording and any(one.requires_grad for one in tensors), COMPLEX, NotImplementedError)
-    return [one._array for one in tensors]
-
-
 def complex(real: Tensor, imag: Tensor) -> Any:
     """Return complex numbers of their parts."""
     refuse(
@@ -311,13 +303,14 @@ def scalar_tensor(s: float, *, dtype: dtypes.dtype | None = None) -> Any:
 
 def frexp(input: Tensor) -> Any:
     """Return each number as a fraction of 0.5 to 1, and a power of two."""
-    (array,) = without_gradient(input)
+    (array,) = without_gradient(input, lacking="gradients of torch.frexp")
     return result_class("frexp", ("mantissa", "exponent"))([from_array(part, None) for part in np.frexp(array)])
 
 
 def nextafter(input: Tensor, other: Tensor) -> Any:
     """Return the next number that the type has, in the direction of another."""
-    return from_array(np.nextafter(*without_gradient(input, other)), None)
+    arrays = without_gradient(input, other, lacking="gradients of torch.nextafter")
+    return from_array(np.nextafter(*arrays), None)
 
 
 def frombuffer(
