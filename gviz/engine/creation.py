@@ -39,7 +39,7 @@ def finish(array: Array, device: object = None, requires_grad: bool = False) -> 
 
 
 def without_gradient(*tensors: Tensor, lacking: str = "gradients of complex tensors") -> list[Array]:
-    """Return the arrays of tensors, for what is not recorded. NotImplementedError: one wants a gradient, which is lost."""
+    """Return the arrays of tensors. NotImplementedError: one wants a gradient, which would be lost."""
     refuse(
         mode.recording and any(one.requires_grad for one in tensors),
         f"{lacking} are not in gviz's engine; run with --engine torch",

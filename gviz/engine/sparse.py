@@ -62,7 +62,9 @@ def of_numbers(change: Callable[..., Any]) -> Any:
     def method(self: Sparse, *others: object) -> Any:
         if any(isinstance(one, Tensor) and one.ndim for one in others):
             return change(self.to_dense(), *others)
-        dense, numbers = to_arrays(*(change(from_array(one, None), *others) for one in (self._array, self._numbers)))
+        dense, numbers = to_arrays(
+            *(change(from_array(one, None), *others) for one in (*to_arrays(self), self._numbers))
+        )
         return marked(dense, self._places, numbers, self._is_coalesced)
 
     return method
@@ -106,15 +108,15 @@ class Sparse(Tensor):
         if self._is_coalesced:
             return self
         places = np.unique(self._places, axis=1)
-        return marked(self._array, places, self._array[tuple(places)], coalesced=True)
+        return marked(to_arrays(self)[0], places, self._array[tuple(places)], coalesced=True)
 
     def to_dense(self) -> Any:
         """Return it as a dense tensor."""
-        return from_array(self._array.copy(), None)
+        return from_array(to_arrays(self)[0].copy(), None)  # written to in place, it may want a gradient
 
     def t(self) -> Any:
         """Return the transposed matrix."""
-        return marked(self._array.T, self._places[::-1], self._numbers, coalesced=False)
+        return marked(to_arrays(self)[0].T, self._places[::-1], self._numbers, coalesced=False)
 
     T = property(t)
 
@@ -127,7 +129,7 @@ class Sparse(Tensor):
             return self.to_dense() + other
         places = np.concatenate([self._places, other._places], 1)
         numbers = np.concatenate([self._numbers, other._numbers])
-        both = marked(self._array + other._array, places, numbers, coalesced=False)
+        both = marked(np.add(*to_arrays(self, other)), places, numbers, coalesced=False)
         is_plain = all(np.unique(one._places, axis=1).shape == one._places.shape for one in (self, other))
         return both.coalesce() if is_plain else both
 

@@ -45,6 +45,31 @@ def test_a_gradient_that_would_be_lost_in_a_sparse_tensor_is_refused(become_spar
         assert become_sparse(values).is_sparse
 
 
+USED: dict[str, Callable[[Any], Any]] = {
+    "dense": lambda s: s.to_dense(),
+    "once each": lambda s: s.coalesce(),
+    "transposed": lambda s: s.t(),
+    "a sum of two": lambda s: s + s,
+    "a product": lambda s: s * 2,
+    "a sum of rows": lambda s: torch.sparse.sum(s, 0),
+}
+
+
+@pytest.mark.parametrize("use", USED.values(), ids=USED)
+def test_a_sparse_matrix_that_was_multiplied_in_place_by_a_parameter_keeps_its_gradient_or_refuses(
+    use: Callable[[Any], Any],
+) -> None:
+    weight = torch.tensor(2.0, requires_grad=True)
+    sparse = matrix([3.0, 4.0, 5.0])
+    use(sparse)
+    sparse.mul_(weight)
+    with pytest.raises(NotImplementedError, match="gradients of sparse tensors"):
+        use(sparse)
+
+    torch.sparse.mm(sparse, torch.ones(3, 2)).sum().backward()
+    assert weight.grad.item() == 24
+
+
 def test_a_sparse_matrix_of_data_lets_the_gradient_of_the_dense_one_through() -> None:
     dense = torch.ones(3, 2, requires_grad=True)
     torch.sparse.mm(matrix(torch.tensor([3.0, 4.0, 5.0])), dense).sum().backward()
