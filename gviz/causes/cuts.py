@@ -328,8 +328,11 @@ def is_straight_through(case: Diagnosis, cut: GraphCut) -> bool:
 
 def straight_through(case: Diagnosis, cut: GraphCut) -> ast.BinOp | None:
     """Return the sum ``x + (hard - x).detach()`` that a cut stands in; None for any other cut."""
-    sums = (one for one in sums_with(case, cut) if one.right is case.expression_of(cut))
-    pairs = ((one, ast.unparse(one.left).removesuffix(".detach()")) for one in sums)
+    pairs = (
+        (one, ast.unparse(one.left).removesuffix(".detach()"))
+        for one in sums_with(case, cut)
+        if one.right is case.expression_of(cut)
+    )
     return next((one for one, left in pairs if ast.unparse(one.right).endswith(f" - {left}).detach()")), None)
 
 

@@ -11,7 +11,7 @@ from gviz.causes.assignments import STORES
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code
 from gviz.causes.fixes import FROM_NUMBERS
-from gviz.causes.syntax import calls_of
+from gviz.causes.syntax import calls_of, parse
 from gviz.graphs import GraphCut, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only
@@ -86,6 +86,13 @@ class TensorFacts:
     def at_cuts(self) -> tuple[Lines, str]:
         """The lines of these cuts, and what to write there."""
         return at_cuts(self.case, self.cuts)
+
+    @property
+    def closure(self) -> str:
+        """The function of the program that is given to its optimizer's step(), as LBFGS takes one; "" for none."""
+        calls = calls_of(parse(self.case.code_of(self.case.line_of(self.history.stepped))), "step")
+        given = (one for call in calls for one in (*call.args, *(key.value for key in call.keywords)))
+        return next((name for name in map(ast.unparse, given) if f"def {name}(" in self.case.graph.code), "")
 
     @property
     def in_code(self) -> str:

@@ -593,12 +593,11 @@ def not_run(facts: TensorFacts) -> Cause:
             facts.lines,
             "--grad-output ones, or a scalar as the root, as .sum() makes it",
         )
-    closure = re.search(r"\.step\((?:closure\s*=\s*)?([A-Za-z_]\w*)\)", case.code_of(stepped))  # as LBFGS takes one
     mend = first_true(
         (case.is_expression, "leave out --no-backward"),
         (
-            closure is not None,
-            f"call {case.call_of_backward} in {closure and closure[1]}, which step() calls for the gradients",
+            facts.closure,
+            f"call {case.call_of_backward} in {facts.closure}, which step() calls for the gradients",
         ),
         (
             ".backward(" in case.graph.code,
@@ -614,7 +613,7 @@ def not_run(facts: TensorFacts) -> Cause:
     return facts.cause(
         "backward not run",
         f"{name}.grad is None: no backward has run to its end",
-        stepped if closure else (*facts.lines, *made),
+        stepped if facts.closure else (*facts.lines, *made),
         mend,
     )
 

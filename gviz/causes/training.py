@@ -313,9 +313,14 @@ def accumulated(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that was added to what an earlier backward had left."""
     history, name, is_named = facts.history, facts.name, facts.case.expression_in_program(facts.in_code) is not None
     clear = f"{facts.in_code}.grad = None" if is_named else "set its .grad to None"
-    is_for_one = history.is_optimized and 0 < (history.steps or 0) < history.arrivals
     clear = f"call zero_grad(), or {clear}," if history.is_optimized else clear
-    before_each = f"{clear} {'after each step()' if is_for_one else 'before each backward()'}"
+    when = first_true(
+        (facts.closure, f"in {facts.closure}(), before each backward()"),
+        (history.is_optimized and 0 < (history.steps or 0) < history.arrivals, "after each step()"),
+        (history.is_stale and history.is_optimized is None, "after each update"),
+        (True, "before each backward()"),
+    )
+    before_each = f"{clear} {when}"
     what = (
         f"{name}.grad {'was' if history.grad_cleared else 'is'} the sum of more than one backward:"
         " it was not empty when the last one began"
@@ -335,7 +340,6 @@ def accumulated(facts: TensorFacts) -> Cause:
             f"{what}, though {name} had been updated with it by then"
             f"{'; its last step() has used such a sum' * history.used_sum}"
         )
-        before_each = before_each if history.is_optimized else f"{clear} after each update"
         mend, meant = before_each, "" if history.was_used or history.used_sum else "if no step() is to use the sum"
     elif history.steps:
         mend, meant = before_each, "if the sum is meant, as of several batches for one step"

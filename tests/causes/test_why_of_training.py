@@ -1337,3 +1337,17 @@ def test_what_one_loss_lacks_is_not_told_of_what_another_has_trained(tmp_path: P
     assert [cause.verdict for cause in causes] == verdicts
     if case == "the second without a graph":  # of the two that are cut off, either may be meant
         assert causes[2].mend == "if loss is to train scale: loss = (critic(act) * scale.exp()).mean()"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_gradients_of_a_closure_are_to_be_emptied_within_it(tmp_path: Path, engine: str) -> None:
+    head = "import torch\nfrom torch import nn\ntorch.manual_seed(0)\nnet = nn.Linear(3, 1)\n"
+    text = (
+        f"{head}opt = torch.optim.LBFGS(net.parameters())\nx, t = torch.randn(5, 3), torch.randn(5, 1)\n"
+        "def closure():\n    {}loss = nn.functional.mse_loss(net(x), t)\n    loss.backward()\n    return loss\n"
+        "for i in range(2):\n    opt.step(closure)\n"
+    )
+    cause = why(graph_of(tmp_path, text.format(""), engine), "net.weight")
+    assert cause.verdict == "not cleared"
+    assert cause.mend == "call zero_grad(), or net.weight.grad = None, in closure(), before each backward()"
+    assert not why(graph_of(tmp_path, text.format("opt.zero_grad(); "), engine), "net.weight").is_wrong
