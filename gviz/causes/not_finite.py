@@ -164,13 +164,12 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
     bad = bad_operands(facts, edges) if edges else bad_before(facts)
     if not is_picked and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
         return cause
+    if edge is not None and not is_own(case.nodes[edge.target]):
+        return derivative_not_finite(facts, head, edges, where)
     finite = (one.source for one in case.shown.edges if one.flow.handed is not None and one.flow.handed.is_finite)
     came_later = facts.parts and all(part is not None and part.is_finite for part in facts.parts)  # than this backward
-    own = next((case.nodes[one] for one in finite if is_own(case.nodes[one]) and not came_later), None)
-    if edge is not None and is_own(case.nodes[edge.target]):
-        own, edge = case.nodes[edge.target], None
-    if edge is not None:
-        return derivative_not_finite(facts, head, edges, where)
+    owns = [edge.target] if edge is not None else [one for one in finite if not came_later]
+    own = next((case.nodes[one] for one in owns if is_own(case.nodes[one])), None)
     if own is not None:
         return facts.cause(
             "nan",
@@ -219,16 +218,18 @@ def is_bad(case: Diagnosis, node: Node) -> bool:
 
 
 def brings_bad(case: Diagnosis, node: Node, run: int) -> bool:
-    """Return whether nan or inf may come through an operand: be it that it is 0, since what divides is infinite.
+    """Return whether nan or inf may come through an operand: be it that it is 0, as 1 / inf and exp(-inf) are.
 
     Of a program that was followed, what nobody has noted is finite, but for a part of the very call that uses it.
     """
     part = r"(Select|Slice|Split|SplitWithSizes|UnsafeSplit|Index|IndexSelect|Unbind)Backward"  # and no IndexAdd
     while re.match(part, node.label) and (operands := operands_of(case, node)):
         node = operands[0]
-    is_quotient = sign_in_program(node) == "/" and any(is_bad(case, one) for one in operands_of(case, node))
+    hides_bad = sign_in_program(node) in (*DIVISIONS, "exp") and any(
+        is_bad(case, one) for one in operands_of(case, node)
+    )
     is_unknown = node.value is None and (not case.graph.code or node.run == run > 0)
-    return is_quotient or is_unknown or is_bad(case, node)
+    return hides_bad or is_unknown or is_bad(case, node)
 
 
 def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], where: Node | None) -> Cause:
@@ -561,10 +562,13 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node, used: Li
         return cause
     is_step = row is not None and row.broken is not None  # made anew of what it was before
     if node.kind != "leaf" or not (case.graph.earlier or is_step):
-        calls = ((last_name(call), call) for one in statements(code) for call in calls_of(one, *MENDS_OF_NAN))
-        mends = dict.fromkeys(
-            with_text(MENDS_OF_NAN[sign], next(iter(operands_of_call(call)), None), sign) for sign, call in calls
-        )
+        called = [
+            (last_name(call), operand)
+            for one in statements(code)
+            for call in calls_of(one, *MENDS_OF_NAN)
+            for operand in operands_of_call(call)[:1]
+            if is_known_finite(case, ast.unparse(operand))  # and not nan or inf already
+        ]
         return Cause(
             name,
             "nan",
@@ -579,7 +583,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node, used: Li
                         (True, "look at the data"),
                     ),
                     *["and at what is cast to float16, which ends at 65504"] * (dtype == "float16"),
-                    *mends,
+                    *dict.fromkeys(with_text(MENDS_OF_NAN[sign], operand, sign) for sign, operand in called),
                 ]
             ),
         )
@@ -620,13 +624,20 @@ def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None, own: 
             (True, "below 0" * (is_below and last_name(part) in LOGARITHMIC)),
         )
         if zero is not None and where:
-            joint, first = (";", "look at the data; or ") if value is None else (", as", "")
-            what = f"{what}{joint} {ast.unparse(part)} is not finite where {base} is {where}"
+            joint, already, first = (  # what is not known may be nan or inf already
+                (
+                    ";",
+                    f", and may be so where {base} is nan or inf already",
+                    f"look at the data; see what makes {base}, if it is nan or inf; or ",
+                )
+                if value is None
+                else (", as", "", "")
+            )
+            what = f"{what}{joint} {ast.unparse(part)} is not finite where {base} is {where}{already}"
             mend = with_text(f"{first}keep {base} above 0, as {{x}}.clamp(min=1e-6) does", zero, base)
             return Cause(name, "nan", what, lines, mend)
         variable = getattr(part, "id", "")
-        row = case.rows.get(variable)
-        is_fine = row is not None and row.value is not None and row.value.is_finite
+        is_fine = is_known_finite(case, variable)
         keys = [
             key for key in writers if key[1] == variable and variable not in seen and not (is_fine and key[0] is None)
         ]
@@ -640,6 +651,12 @@ def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None, own: 
         ]
         seen.add(variable)
     return None
+
+
+def is_known_finite(case: Diagnosis, name: str) -> bool:
+    """Return whether the program has a tensor of a name whose numbers are known, and finite."""
+    value = case.rows[name].value if name in case.rows else None
+    return value is not None and value.is_finite
 
 
 def zero_of(node: ast.AST) -> ast.expr | None:

@@ -2144,7 +2144,8 @@ loss = train()
         "nan",
         [9],
         (
-            "look at the data; or keep torch.tensor([0.0, 1.0, 2.0]) / 3 above 0,"
+            "look at the data; see what makes torch.tensor([0.0, 1.0, 2.0]) / 3, if it is nan or inf;"
+            " or keep torch.tensor([0.0, 1.0, 2.0]) / 3 above 0,"
             " as (torch.tensor([0.0, 1.0, 2.0]) / 3).clamp(min=1e-6) does"
         ),
     ),

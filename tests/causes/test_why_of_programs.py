@@ -828,6 +828,58 @@ def test_an_infinity_that_is_no_mask_is_blamed_for_the_nan_that_a_softmax_makes_
     assert lines_of(cause) == [4]
 
 
+NAN_IN_TARGET = """\
+import torch
+x, score = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 200.0])
+w = torch.ones(2, requires_grad=True)
+def teacher(v):
+    e = v.exp()
+    total = torch.zeros(1).index_add(0, torch.tensor([0, 0]), e)
+    return {}
+soft = teacher(score).exp()
+loss = (soft * w).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_exp_is_not_called_too_large_where_its_input_may_be_nan_already(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, NAN_IN_TARGET.format("e / (total + 1e-9)"), engine), "w")
+    assert (cause.what, lines_of(cause)) == ("w.grad is nan: soft is not finite itself", [8])
+    assert cause.mend == "look at the data"
+    known = NAN_IN_TARGET.format("v").replace("teacher(score).exp()", "score.exp()")
+    assert "exp is too large for its dtype" in why(graph_of(tmp_path, known, engine), "w").mend
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_divisor_that_nobody_has_noted_is_said_to_be_perhaps_infinite_already(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, NAN_IN_TARGET.format("e / e"), engine), "w")
+    assert cause.what.endswith("e / e is not finite where e is 0, and may be so where e is nan or inf already")
+    assert (lines_of(cause), cause.mend) == (
+        [7],
+        "look at the data; see what makes e, if it is nan or inf; or keep e above 0, as e.clamp(min=1e-6) does",
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_divisor_that_is_0_as_the_exp_of_an_infinite_number_is_followed_to_that_number(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+w = torch.tensor([0.5, -1.0], requires_grad=True)
+m = torch.tensor([0.1, 0.2], requires_grad=True)
+log_var = torch.log(torch.relu(w))
+loss = (log_var + m.pow(2) / log_var.exp()).mean()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "m")
+    assert (cause.what, lines_of(cause)) == ("m.grad is inf: log makes the first of them, forward", [4])
+    assert "torch.relu(w).clamp(min=1e-6)" in cause.mend
+    mended = program.replace("torch.relu(w)", "torch.relu(w).clamp(min=1e-6)")
+    assert why(graph_of(tmp_path, mended, engine), "m").verdict == "ok"
+
+
 def test_a_division_by_what_is_not_0_is_not_blamed_for_data_that_are_nan(tmp_path: Path) -> None:
     program = """\
 import torch
