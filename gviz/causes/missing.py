@@ -37,7 +37,7 @@ def took_name(facts: TensorFacts) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names.
 
     It has, if it is a leaf that was made after backward; if another leaf of its shape had the name at backward, and it
-    is made of that, or is a leaf, too; or if its line computes it from ``.grad`` of what the line gives the name to.
+    is made of that; or if its line computes it from ``.grad`` of what the line gives the name to.
     """
     row, code, older = facts.row, facts.code, f"{facts.name}{AT_BACKWARD}"
     if facts.grad is not None or facts.is_leaf_of_graph:
@@ -52,7 +52,7 @@ def took_name(facts: TensorFacts) -> bool:
         and older in facts.case.rows
         and facts.case.rows[older].required_grad  # and no data
         and facts.case.rows[older].shape == row.shape  # and no list of all its steps
-        and (is_made_of_it or (row.is_leaf and row.requires_grad))
+        and is_made_of_it
     )
     reused = [one for one in names if len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", code)) > 1]
     gradients = GRADIENT.findall(code) if row.leaves or row.broken is not None else []

@@ -352,7 +352,7 @@ def accumulated(facts: TensorFacts) -> Cause:
         verdict,
         what,
         (
-            *facts.case.line_of_backward,
+            *(facts.case.line_of(history.brought) if facts.is_of_other_root else facts.case.line_of_backward),
             *facts.case.line_of(history.stepped if history.used_sum else history.optimizer),
             *facts.case.line_of(history.grad_cleared),
         ),

@@ -90,6 +90,7 @@ WITH_GRADIENT = (
     Verdict(lambda one: one.history.grad_set, training.given_by_program),
     Verdict(always, missing.left_out_this_time),
     Verdict(always, missing.not_listed),
+    Verdict(lambda one: one.is_of_other_root and one.history.is_stale and one.history.used_sum, training.accumulated),
     Verdict(lambda one: one.is_of_other_root, training.of_other_backward),
     # Whether an optimizer, or the program, uses it.
     Verdict(training.is_read_alone, missing.given_to_other_name),

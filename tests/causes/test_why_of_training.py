@@ -1317,6 +1317,7 @@ OF_THREE = {
     "the second without a graph": ("act = actor(x)", "act = actor(x).detach()", "detached", "ok", "detached"),
     "the first never thawed": ("requires_grad_(True)", "requires_grad_(False)", "ok", "frozen root", "ok"),
     "the third requires no gradient": ("zeros(1, requires_grad=True)", "zeros(1)", "ok", "ok", "frozen root"),
+    "the second never cleared": ("    opt.zero_grad()\n", "", "not cleared", "ok", "ok"),
     "the second not given to its optimizer": (
         "SGD(actor.parameters()",
         "SGD([actor.weight]",
@@ -1351,3 +1352,13 @@ def test_the_gradients_of_a_closure_are_to_be_emptied_within_it(tmp_path: Path, 
     assert cause.verdict == "not cleared"
     assert cause.mend == "call zero_grad(), or net.weight.grad = None, in closure(), before each backward()"
     assert not why(graph_of(tmp_path, text.format("opt.zero_grad(); "), engine), "net.weight").is_wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_model_of_which_a_copy_is_trained_under_its_name_is_no_new_leaf(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import copy\nimport torch\ndef train(net, opt):\n    for i in range(2):\n        opt.zero_grad()\n"
+        "        loss = net(torch.ones(2)).sum()\n        loss.backward()\n        opt.step()\n    return loss\n"
+        "net = torch.nn.Linear(2, 1)\nloss = train(copy.deepcopy(net), torch.optim.SGD(net.parameters(), 0.1))\n"
+    )
+    assert why(graph_of(tmp_path, program, engine), "net.weight").verdict == "no path"
