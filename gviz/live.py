@@ -168,7 +168,8 @@ def retained_kept(engine: Any) -> Iterator[None]:
         yield
     finally:
         for tensor, grad in grads:
-            tensor.grad = grad
+            if tensor.grad is not grad:  # of others the size may be one that PyTorch would not take
+                tensor.grad = grad
 
 
 def is_freed_by_other(nodes: Iterable[NodeLike]) -> bool:

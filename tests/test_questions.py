@@ -268,6 +268,19 @@ def test_lines_are_those_that_anomaly_mode_has_kept(torch: Any) -> None:
     assert (Path(place.file).name, code) == ("test_questions.py", "loss = torch.log(net(data_of(torch)) * 0).mean()")
 
 
+def test_a_retained_gradient_of_another_size_is_left_as_it_is(torch: Any) -> None:
+    """Of a tensor that has nothing to do with the loss: the question puts back what it has changed alone."""
+    other = torch.ones(1, 2, 3, requires_grad=True) * 2
+    other.retain_grad()
+    other.sum().backward()
+    other.data = torch.zeros(2, 3)
+    net = torch.nn.Linear(2, 1)
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+    assert {cause.verdict for cause in gviz.why(loss, net)} == {"ok"}
+    assert other.grad.shape == (1, 2, 3)
+
+
 def test_a_copy_of_nan_has_not_made_it(torch: Any) -> None:
     layers, x = [torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)], torch.ones(2, 3, 4)
     mask = torch.tensor([[False, False, True], [True, True, True]])

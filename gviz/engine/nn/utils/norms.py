@@ -58,7 +58,8 @@ class SpectralNorm:
         """Return the weight as a matrix, with its output dimension first."""
         if self.dim != 0:
             weight = weight.permute(self.dim, *(i for i in range(weight.dim()) if i != self.dim))
-        return weight.reshape(weight.size(0), -1)
+        # a parametrization, which needs no name, takes a matrix as it is; the hook makes a view of it
+        return weight.reshape(weight.size(0), -1) if self.name else weight.flatten(1)
 
     def unit(self, vector: Tensor) -> Any:
         """Return a vector of length 1."""
