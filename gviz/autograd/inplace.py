@@ -43,16 +43,17 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
     twin = from_array(array.copy("K"), edge_of(tensor) if mode.recording else None)
     result = operation(twin, *args)
     values = result._array
-    refuse(
-        values.shape != array.shape,
-        f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}",
-    )
-    refuse(
-        values.dtype != array.dtype and "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None,
-        f"Bad in-place call: input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype"
-        f" {dtypes.of(values.dtype).c_name} should match",
-    )
-    refuse_cast(values.dtype, array.dtype)
+    if values.shape != array.shape:  # the message is written for those who need it: this is done for each step
+        raise RuntimeError(
+            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(values.shape)}"
+        )
+    if values.dtype != array.dtype:
+        refuse(
+            "dtype" in getattr(operation, "parameters", ()) and args[-1] is not None,
+            f"Bad in-place call: input tensor dtype {dtypes.of(array.dtype).c_name} and output tensor dtype"
+            f" {dtypes.of(values.dtype).c_name} should match",
+        )
+        refuse_cast(values.dtype, array.dtype)
     refuse(values.device != array.device == "cpu", NO_DATA, NotImplementedError)
     is_filled = getattr(operation, "key", "") in SHARED
     others = [one._array for one in args if isinstance(one, Tensor) and (one._array.ndim or not is_filled)]
@@ -138,14 +139,11 @@ def refuse_write(tensor: Tensor, others: Iterable[Any] = ()) -> None:
     """Refuse a tensor that may not be written now; who wants to hear of writing hears of it."""
     if mode.writing is not None:
         mode.writing(tensor)
-    if not mode.recording:
-        return
-    requires_grad = tensor.requires_grad
-    if not requires_grad and not any(isinstance(o, Tensor) and o.requires_grad for o in others):
+    if not mode.recording or not any(isinstance(one, Tensor) and one.requires_grad for one in (tensor, *others)):
         return
     if tensor._is_view():
         refuse_view(tensor)
     refuse(
-        requires_grad and recorded_edge(tensor) is None,
+        tensor.requires_grad and recorded_edge(tensor) is None,
         "a leaf Variable that requires grad is being used in an in-place operation.",
     )
