@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.modes import mode as STATE
-from gviz.autograd.node import AccumulateGrad, Node
+from gviz.autograd.node import Node
 from gviz.autograd.tensor import Tensor
 from gviz.numbers.words import refuse, warn
 
@@ -33,8 +33,6 @@ def note_forward(node: Node, *_: object) -> None:
 
 def refuse_nan(node: Node, outs: tuple[Any, ...]) -> None:
     """RuntimeError: a gradient has a NaN."""
-    if isinstance(node, AccumulateGrad) or STATE.anomaly != "nan":
-        return
     for i, grad in enumerate(outs):
         refuse(
             isinstance(grad, Tensor) and np.isnan(grad._array).any(),

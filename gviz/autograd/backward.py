@@ -139,7 +139,7 @@ class Pass:
             outs = after_node(node, tuple(outs), grads)
         if not self.keep:  # after all that may refuse the gradients, but for anomaly mode
             type(node).release(node)
-        if mode.anomaly:
+        if mode.anomaly == "nan":
             anomaly.refuse_nan(node, tuple(outs))
         for edge, out in zip(edges, outs):  # noqa: B905 - a leaf has neither
             if edge is not None:
@@ -167,11 +167,9 @@ def count_dependencies(roots: Iterable[Node]) -> dict[Any, int]:
         for edge in node._next:
             if edge is not None:
                 target = target_of(edge)[0]
-                if target in counts:
-                    counts[target] += 1
-                else:
-                    counts[target] = 1
+                if target not in counts:
                     todo.append(target)
+                counts[target] = counts.get(target, 0) + 1
     return counts
 
 

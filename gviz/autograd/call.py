@@ -73,7 +73,7 @@ def call(row: Row, *args: Any) -> Any:
             raise
         broadcast_shape(*(np.shape(arrays[i]) for i in row.inputs))
         raise dtypes.no_kernel(f"{row.key}_cpu", arrays[row.inputs[0]].dtype) from None
-    return data if isinstance(data, Tensor) else results(row, args, data)
+    return data if isinstance(data, Tensor) else results(row, args, row.arranged(arrays, data))
 
 
 def operands(row: Row, args: tuple[Any, ...]) -> list[Any]:

@@ -89,7 +89,8 @@ class Row:
         takes_number: whether a public name takes a number for a tensor; the parameter, if for one alone.
         scalar_overload: the row that a number means in a derivative that is recorded (``MulBackward1``).
         promote: the operands that are brought to one dtype. "": those that get a gradient; "pointwise": all tensors;
-            "float": those that get a gradient, and integers to the default float dtype; "none": no operands.
+            "float": those that get a gradient, and integers to the default float dtype; "none": no operands. All but
+            the last say that the row is of elements: PyTorch's TensorIterator does that, and orders the result.
         saves: what is saved besides that which the derivatives name.
         hidden: saved things that PyTorch does not show as ``_saved_*``.
         internal: the last options, if no call of a public name can give them: they stay at their defaults.
@@ -122,6 +123,7 @@ class Row:
     check: Any = None
     rounding: str = "once"
     __call__: Any  # call.py
+    arranged: Any  # ops/rows.py
     names = ""
 
     def __init__(self, key: str, node: str | None, forward: Any, declared: dict[str, Any]) -> None:

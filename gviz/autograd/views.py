@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
 from gviz.autograd.hooks import move_edge
@@ -49,8 +50,7 @@ def refuse_view(view: Tensor, *, indirect: bool = False) -> None:
 
 def offset(view: Array, base: Array) -> int:
     """How many elements of the base's memory lie before a view's first one."""
-    places = [one.__array_interface__["data"][0] for one in (view, base)]
-    return int(places[0] - places[1]) // int(view.itemsize)
+    return (byte_bounds(view)[0] - byte_bounds(base)[0]) // view.itemsize
 
 
 class CopySlices(Node):

@@ -165,6 +165,13 @@ def call_text(row: Row, head: str) -> str:
             *([f"if {own}a{i}.dtype is not dtype: return usual({operand_text})"] * (i in row.promoted_inputs)),
             f"if {own}a{i}.__class__ {usual}",
         ]
+    *others, last = row.inputs
+    operands += [
+        f"if a{last} is not p{last} and not a{i}.flags.c_contiguous and a{i}.strides != a{last}.strides: return "
+        f"usual({operand_text})"
+        for i in others
+        if row.promote != "none"
+    ]
     checked = row.check is not None and not {*"fe"}.isdisjoint(getattr(row.check, "refused", "f"))
     ufunc = None if head == "row" and row.defaults else row.ufunc
     unlike = [] if ufunc and keeps_dtype(row, ufunc) else ["data.dtype is not dtype"]
@@ -211,10 +218,17 @@ def compile_function(name: str, text: str, row: Row, space: dict[str, Any]) -> A
 def compile_call(row: Row, head: str, usual: Callable[..., Any]) -> Any:
     """Return the function of a row's call."""
     first = len(row.parameters) - len(row.defaults)
-    space = {**SPACE, "__name__": __name__, "row": row, "usual": usual, "cls": row.cls}
-    space.update(check=row.check, forward=row.forward, ufunc=row.ufunc)
+    space = SPACE | {
+        "__name__": __name__,
+        "row": row,
+        "usual": usual,
+        "cls": row.cls,
+        "check": row.check,
+        "forward": row.forward,
+        "ufunc": row.ufunc,
+        **{f"d{i}": value for i, value in enumerate(row.defaults, first)},
+    }
     row.cls.__init__ = object.__init__  # so that a call of the class is the quickest way to an empty node
-    space.update({f"d{i}": value for i, value in enumerate(row.defaults, first)})
     return compile_function("call", call_text(row, head), row, space)
 
 

@@ -325,14 +325,8 @@ def bernoulli(
 def each(numbers: Iterable[Any], draw_one: Any, generator: Generator | None = None) -> Array:
     """Return what a function draws for each number, one after the other, of (number, uniform, normal); float64."""
     source = generator or default_generator
-
-    def draw_uniform() -> float:
-        return float(source.draw_unit(1)[0])
-
-    def draw_normal() -> float:
-        return source.draw_normal(1)[0]
-
-    return np.array([draw_one(number, draw_uniform, draw_normal) for number in numbers], np.float64)
+    draw: tuple[Draw, Draw] = (lambda: float(source.draw_unit(1)[0])), (lambda: source.draw_normal(1)[0])
+    return np.array([draw_one(number, *draw) for number in numbers], np.float64)
 
 
 def draw_gamma(shape: float, uniform: Draw, normal: Draw) -> float:

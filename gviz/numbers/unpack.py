@@ -39,10 +39,9 @@ def infer(data: object, dtype: np.dtype[Any] | None = None) -> Array:
     >>> infer([[1, 2.5]])
     array([[1. , 2.5]], dtype=float32)
     """
-    if data.__class__ is float and dtype is None and (not data or SMALL < abs(data) < LARGE):
-        default = get_default_dtype().np
-        if default not in NARROW:
-            return np.array(data, default)
+    is_plain = data.__class__ is float and dtype is None and (not data or SMALL < abs(data) < LARGE)
+    if is_plain and get_default_dtype().np not in NARROW:
+        return np.array(data, get_default_dtype().np)
     if isinstance(data, np.ndarray):
         return np.array(cast(check_numpy(data), data.dtype if dtype is None else dtype), order="C")
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
@@ -112,16 +111,15 @@ def stored(values: list[Any], array_type: np.dtype[Any]) -> Array:
             np.array(values, {"f": np.float64, "V": np.float64, "c": np.complex128}.get(array_type.kind, array_type)),
             array_type,
         )
-    if not all(isinstance(value, int) for value in values):
-        return np.array([number(value, array_type, array_type.name) for value in values], array_type)
-    try:
-        array = np.array(values, np.int64)
-    except OverflowError:
-        raise ValueError("Overflow when unpacking long long") from None
-    limits = np.iinfo(array_type)
-    if array.size and not limits.min <= array.min() <= array.max() <= limits.max:
-        return np.array([number(value, array_type, array_type.name) for value in values], array_type)
-    return array.astype(array_type, copy=False)
+    if all(isinstance(value, int) for value in values):
+        try:
+            array = np.array(values, np.int64)
+        except OverflowError:
+            raise ValueError("Overflow when unpacking long long") from None
+        limits = np.iinfo(array_type)
+        if not array.size or limits.min <= array.min() <= array.max() <= limits.max:
+            return array.astype(array_type, copy=False)
+    return np.array([number(value, array_type, array_type.name) for value in values], array_type)
 
 
 def check_numpy(array: object) -> Array:

@@ -47,11 +47,13 @@ def refuse_any(wrongs: dict[str, object], error: type[Exception] = RuntimeError)
 
 def no_memory(error: Any) -> Exception:
     """Return PyTorch's error for numpy's, which names the array that there was no room for; any other as it is."""
-    if not hasattr(error, "shape"):
-        return error  # type: ignore[no-any-return]
-    return RuntimeError(
-        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
-        f"allocate {math.prod(error.shape) * error.dtype.itemsize} bytes. Error code 12 (Cannot allocate memory)"
+    return (
+        RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+            f"allocate {math.prod(error.shape) * error.dtype.itemsize} bytes. Error code 12 (Cannot allocate memory)"
+        )
+        if hasattr(error, "shape")
+        else error
     )
 
 

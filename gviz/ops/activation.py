@@ -289,7 +289,7 @@ def glu(self, dim: int = -1):
     value, gate = np.split(self, 2, dim)
     return value / (1 + exp_of(-gate))
 
-@op("GluBackwardBackward0", grad_output="glu_gradient(grad, self, dim)",
+@op("GluBackwardBackward0", promote="none", grad_output="glu_gradient(grad, self, dim)",
     self="glu_double_backward(grad, grad_output, self, dim)")
 def glu_backward(grad_output, self, dim):
     value, gate = np.split(self, 2, dim)

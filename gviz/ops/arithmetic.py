@@ -44,10 +44,8 @@ def check_sub(*operands):
 
 fact("has_bools", lambda *operands: any(getattr(each, "dtype", 0) in (np.bool_, dtypes.bool_) for each in operands))
 fact("refuse_bools", lambda *operands: check_sub(*(getattr(each, "_array", each) for each in operands)))
-@composite
-def minus(self, other):
-    """Return a difference in a formula, refused where one side is of bools: the minus sign of arrays takes them."""
-    return refuse_bools(self, other) if has_bools(self, other) else self - other
+# a difference in a formula, refused where one side is of bools: the minus sign of arrays takes them
+formula("minus", lambda self, other: refuse_bools(self, other) if has_bools(self, other) else self - other)
 
 def scaled(array, alpha):
     if not hasattr(array, "dtype"):

@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 
 from gviz.numbers import random
+from gviz.numbers.shapes import memory_order
 from gviz.ops.rows import ARRAYS, Array, each_of, lacks, op, refuse, row
 
 NONE = "zeros_like(grad)"
 
-def in_memory(self):
-    """Return the dims in the order in which a tensor lies in memory: PyTorch fills it so."""
-    return sorted(range(self.ndim), key=lambda dim: -abs(self.strides[dim]))
-
 def over(self: Array, draw: Callable[[list[int]], Any]) -> Any:
     """Return what a function draws for sizes, those of a tensor, in the order in which it lies in memory."""
-    order = in_memory(self)
+    order = memory_order(self.shape, [self])  # PyTorch fills it so
     return draw([self.shape[dim] for dim in order]).transpose(np.argsort(order))
 
 row("uniform_fill", "UniformBackward0", lambda self, low=0.0, high=1.0, *, generator=None:
@@ -35,7 +32,7 @@ row("exponential_fill", "ExponentialBackward0", lambda self, lambd=1.0, *, gener
     check=lacks("", message="Exponential distribution: dtype must be floating point"), self=NONE)
 row("bernoulli_each", "BernoulliBackward1", lambda self, p, *, generator=None:
     over(self, lambda _: random.bernoulli(
-        np.broadcast_to(p, self.shape).transpose(in_memory(self)), (), self.dtype, generator)),
+        np.broadcast_to(p, self.shape).transpose(memory_order(self.shape, [self])), (), self.dtype, generator)),
     ".bernoulli_", promote="none", self=NONE, p=NONE,
     check=each_of(
         lambda self, p: lacks("bernoulli_tensor_cpu_self_", "c")(self), lambda self, p: lacks("bernoulli_tensor_cpu_p_")(p)))
@@ -132,7 +129,8 @@ row("log_normal_fill", "LogNormalBackward0", lambda self, mean=1.0, std=2.0, *, 
     ".log_normal_", check=lacks("log_normal_cpu", "biuc"), self=NONE)
 
 row("binomial", "BinomialBackward0", lambda count, prob, generator=None:
-    each(random.draw_binomial, generator, count, prob).astype(count.dtype), "torch.binomial", count=NONE, prob=NONE)
+    each(random.draw_binomial, generator, count, prob).astype(count.dtype), "torch.binomial", promote="none",
+    count=NONE, prob=NONE)
 
 def each(draw_one, generator, *arrays):
     """Return what a function draws for each element, float64."""
@@ -155,7 +153,7 @@ COEFFICIENTS = np.array((
     (0.040121004, -0.0065914022, -0.0026286047, -0.0013441777, 0.017050642, -0.0021309326, 0.00085092367, -1.5247877e-07),
 ))
 
-@op(None, nondiff=("self", "result"))
+@op(None, nondiff=("self", "result"), promote="none")
 def standard_gamma_grad(self, result):
     """PyTorch's approximations of how a gamma number changes with its shape: of small numbers, large shapes, others."""
     a, x = self.astype(np.float64), result.astype(np.float64)

@@ -19,7 +19,7 @@ row("ones_of", None, lambda self, size: np.ones(size, self.dtype), nondiff=("sel
 row("whole", None, lambda self, one: np.full_like(self, number(one, self.dtype)), nondiff=("self",))
 row("scalar_like", None, lambda self, value: np.asarray(value, self.dtype), nondiff=("self",))
 row("least", None, lambda self: np.asarray(np.finfo(self.dtype).min, self.dtype), nondiff=("self",))
-row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"))
+row("counted", None, lambda self, other: self.astype(other.dtype), nondiff=("self", "other"), promote="none")
 @op("CloneBackward0", "clone", self="grad")
 def clone(self, *, memory_format: Format = None):
     return self.copy("C" if memory_format is not None or 0 in self.strides else "K")

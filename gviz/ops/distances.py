@@ -45,7 +45,7 @@ def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = None):
         x1, x2 = (view(contiguous_of(expand(x, (*batch, *x.shape[-2:]))), (-1, *x.shape[-2:])) for x in (x1, x2))
     return view(euclidean_dist(x1, x2), sizes)
 
-@op("CdistBackward0", check=each_of(
+@op("CdistBackward0", promote="none", check=each_of(
     lacks("cdist", "e"), lambda x1, x2: check_one_dtype(x1, x2, "expected scalar type {} but found {}")),
     x1="cdist_backward(contiguous_of(grad), x1, x2, p, result)", x2="cdist_backward_other(grad, x1, x2, p, result)")
 def cdist_forward(x1, x2, p):
@@ -70,7 +70,7 @@ def apart(x1, x2):
 formula("contiguous_of", lambda value: value if contiguous(value) else clone_contiguous(value))
 NEVER = 'not_implemented("_cdist_backward")'
 
-@op("CdistBackwardBackward0", grad_output=NEVER, x1=NEVER, x2=NEVER, cdist=NEVER)
+@op("CdistBackwardBackward0", promote="none", grad_output=NEVER, x1=NEVER, x2=NEVER, cdist=NEVER)
 def cdist_backward(grad_output, x1, x2, p, cdist):
     scale = np.where(cdist, grad_output / cdist ** (p - 1), 0) if 0 < p < np.inf and p != 1 else grad_output * bool(p)
     result = np.zeros((*grad_output.shape[:-2], *x1.shape[:-3:-1]), x1.dtype)
@@ -95,7 +95,7 @@ def cdist_backward_other(grad, x1, x2, p, result):
     return cdist_backward(contiguous_of(transpose(grad, -2, -1)), x2, x1, p, result)
 
 row("euclidean_dist", "EuclideanDistBackward0", lambda x1, x2: ARRAYS["cdist_forward"](x1, x2, 2),
-    x1__x2="euclidean_dist_backward(grad, x1, x2, result)")
+    promote="none", x1__x2="euclidean_dist_backward(grad, x1, x2, result)")
 
 @composite
 def euclidean_dist_backward(grad, x1, x2, result):

@@ -78,9 +78,11 @@ difference("huber_loss", "HuberLoss", huber,
 @composite
 def first_of(backward, grad, grad_output, *options):
     """The second derivative for the gradient that came in, in PyTorch's order; the reduction is the third option."""
-    if options[2] == 0:
-        return backward(grad, *options)
-    return sum_all(backward(fill(zeros_like(grad_output), 1), *options) * grad)
+    return (
+        backward(grad, *options)
+        if options[2] == 0
+        else sum_all(backward(fill(zeros_like(grad_output), 1), *options) * grad)
+    )
 
 # ------------------------------------------------------------------ cross entropies of probabilities
 @op("BinaryCrossEntropyBackward0", nondiff=("weight",), check=lambda self, *rest: lacks("binary_cross_entropy")(self),
@@ -200,7 +202,7 @@ for key, node in (("nll_loss", "NllLoss"), ("nll_loss2d", "NllLoss2D")):
     row(key, f"{node}Backward0", nll_forward, nondiff=("target", "weight"), extras=("total_weight",), check=check_nll,
         self=f"{key}_backward(grad, self, target, weight, reduction, ignore_index, total_weight)")
     row(f"{key}_backward", f"{node}BackwardBackward0", nll_backward, nondiff=("target", "weight", "total_weight"),
-        grad_output=f"{key}(grad, target, weight, reduction, ignore_index)", self="zeros_like(grad)")
+        promote="none", grad_output=f"{key}(grad, target, weight, reduction, ignore_index)", self="zeros_like(grad)")
 
 # ------------------------------------------------------------------ soft margins
 row("soft_margin_loss", "SoftMarginLossBackward0",
@@ -239,7 +241,8 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
     losses = (short**p * weights).sum(1)
     return reduced(losses if self.ndim > 1 else losses[0], reduction).astype(self.dtype, copy=False)
 
-@op("NotImplemented", nondiff=("target", "weight"), grad_output__self='refuse_derivative("multi_margin_loss_backward")')
+@op("NotImplemented", nondiff=("target", "weight"), promote="none",
+    grad_output__self='refuse_derivative("multi_margin_loss_backward")')
 def multi_margin_loss_backward(grad_output, self, target, p, margin, weight, reduction):
     short, weights = margins(self, target, p, margin, weight)
     slopes = p * short ** (p - 1) * (short > 0) * weights
@@ -281,7 +284,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infi
         losses[number] = -np.logaddexp.reduce(own[-1, -2:])
     return losses, losses, ways
 
-@op("NotImplemented", nondiff=("targets", "losses", "ways"),
+@op("NotImplemented", nondiff=("targets", "losses", "ways"), promote="none",
     grad_output__log_probs='refuse_derivative("_ctc_loss_backward")')
 def ctc_loss_backward(grad_output, log_probs, targets, input_lengths, target_lengths, losses, ways, blank,
                       zero_infinity):

@@ -21,7 +21,7 @@ def check_index(self, dim, index, name):
     refuse(index.size and (index.max() >= size or index.min() < 0), "index out of range in self", IndexError)
 
 # ------------------------------------------------------------------ slices
-@op("IndexSelectBackward0", "index_select", nondiff=("index",),
+@op("IndexSelectBackward0", "index_select", nondiff=("index",), promote="none",
     self="index_add(zeros_of(grad, self_sym_sizes), dim, index, grad)")
 def index_select(self, dim: int, index):
     check_index(self, dim, index, "index_select")
@@ -80,7 +80,7 @@ def with_values(self, dim, index, value, join=setitem):
 row("distinct", None, lambda self: np.unique(self), nondiff=("self",))
 
 # ------------------------------------------------------------------ masks
-@op("MaskedSelectBackward0", "masked_select", nondiff=("mask",),
+@op("MaskedSelectBackward0", "masked_select", nondiff=("mask",), promote="none",
     self="masked_scatter(zeros_of(grad, broadcast_shape(self.shape, mask.shape)), mask, grad)")
 def masked_select(self, mask):
     refuse(mask.dtype.kind != "b", "masked_select: expected BoolTensor for mask")
@@ -99,7 +99,7 @@ def masked_scatter(self, mask, source):
     result[mask] = source.reshape(-1)[: mask.sum()]
     return result
 
-@op("MaskedScatterBackwardBackward0", nondiff=("mask",), hidden=("grad_output_sym_sizes",),
+@op("MaskedScatterBackwardBackward0", nondiff=("mask",), promote="none", hidden=("grad_output_sym_sizes",),
     grad_output="masked_scatter(zeros_of(grad, grad_output_sym_sizes), mask, grad)")
 def masked_scatter_source(grad_output, mask, sizes):
     full = np.zeros(sizes, grad_output.dtype)
@@ -118,7 +118,8 @@ def check_places(name):
     return check
 
 row("take", "TakeBackward0", lambda self, index: self.reshape(-1)[index],
-    "take", check=check_places("take"), nondiff=("index",), self="put(zeros_like(self), index, grad, True)")
+    "take", check=check_places("take"), nondiff=("index",), promote="none",
+    self="put(zeros_like(self), index, grad, True)")
 
 @op("PutBackward0", "put .put_", check=check_places("put_"), nondiff=("index",), promote="none", hidden=("source_sym_sizes",),
     self="put_backward(grad, index, source_sym_sizes, accumulate)", source="reshape(take(grad, index), tuple(source.shape))")

@@ -261,5 +261,5 @@ def unpooled(self, indices, output_size):
     return flat.reshape(*lead, *output_size)
 
 for dims in (2, 3):
-    row(f"max_unpool{dims}d", f"MaxUnpool{dims}DBackward0", unpooled, nondiff=("indices",),
+    row(f"max_unpool{dims}d", f"MaxUnpool{dims}DBackward0", unpooled, nondiff=("indices",), promote="none",
         self=f"max_pool_double_backward(grad, indices, {dims})")

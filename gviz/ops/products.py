@@ -22,7 +22,7 @@ from gviz.ops.rows import (
 
 
 @op("LinalgCrossBackward0", "linalg.cross", check=lambda self, other: check_one_dtype(self, other, "linalg.cross: {} and {}"),
-    self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
+    promote="none", self="linalg_cross(other, grad, dim)", other="linalg_cross(grad, self, dim)")
 def linalg_cross(self, other, *, dim: int = -1):
     axis = wrap_dim(dim, self.ndim)
     refuse(self.ndim != other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
@@ -69,7 +69,7 @@ def check_bilinear(input1, weight, input2):
     refuse(len({*names}) > 1, "All tensors must have the same dtype, got input1: {}, input2: {}, weight: {}".format(*names))
     lacks("bmm", "b")(input1)
 
-@op("TrilinearBackward0", skips_sole_input=True, check=check_bilinear,
+@op("TrilinearBackward0", skips_sole_input=True, promote="none", check=check_bilinear,
     i1__i2__i3="trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask)")
 def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim):
     wide = (np.expand_dims(a, dims) for a, dims in ((i1, expand1), (i2, expand2), (i3, expand3)))

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from gviz.autograd.tensor import from_array
-from gviz.ops.rows import TENSORS, array_of, composite, everywhere, mode, op, refuse
+from gviz.ops.rows import TENSORS, array_of, composite, fact, mode, op, refuse
 
 UNSORTED = ("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
@@ -38,10 +38,8 @@ def mkldnn_rnn_layer(input, weight0, weight1, weight2, weight3, hx_, cx_, revers
         hx_ = out[place] = expose * np.tanh(cx_)
     return out, hx_, cx_
 
-@everywhere
-def steps_through(count, reverse):
-    """Return the numbers of a sequence's steps, in the order in which a layer takes them."""
-    return range(count)[:: -1 if reverse else 1]
+# the numbers of a sequence's steps, in the order in which a layer takes them
+steps_through = fact("steps_through", lambda count, reverse: range(count)[:: -1 if reverse else 1])
 
 @composite
 def lstm_layer_backward(grads, input, weight0, weight1, weight2, weight3, hx_, cx_, output, reverse, has_biases):
@@ -118,10 +116,8 @@ def pack_padded_sequence(input, lengths, batch_first):
     sizes = (lengths > np.arange(lengths[0])[:, None]).sum(1)
     return np.concatenate([step[:size] for step, size in zip(steps, sizes, strict=False)]), sizes
 
-@everywhere
-def spans_of(sizes):
-    """Return where each of the parts of those sizes begins and ends."""
-    return list(pairwise(accumulate(map(int, sizes), initial=0)))
+# where each of the parts of those sizes begins and ends
+spans_of = fact("spans_of", lambda sizes: list(pairwise(accumulate(map(int, sizes), initial=0))))
 
 @composite
 def padded_with_zeros(grad, sizes, batch_sizes, batch_first):

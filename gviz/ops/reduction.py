@@ -149,7 +149,7 @@ row("any_of", None, truth(np.any), "any", nondiff=("self",))
 row("all_of", None, truth(np.all), "all", nondiff=("self",))
 row("count_true", None, lambda self: np.asanyarray(self).sum(), nondiff=("self",))
 row("count_chosen", None, lambda self, mask, dim: mask.sum(axis=axes_of(mask, dim), keepdims=True, dtype=self.dtype),
-    nondiff=("self", "mask"))
+    nondiff=("self", "mask"), promote="none")
 row("same_or_nan", None, lambda self, other: np.isnan(self) if np.isnan(other).any() else np.equal(self, other),
     nondiff=("self", "other"))
 @composite
@@ -198,7 +198,7 @@ brief("softmax special.softmax",
     lambda self, dim, dtype=None: softmax_row(self if dtype is None else cast_like(self, dtype), dim))
 brief("log_softmax special.log_softmax",
     lambda self, dim, dtype=None: log_softmax_row(self if dtype is None else cast_like(self, dtype), dim))
-@op("SoftmaxBackwardDataBackward0", grad_output="softmax_backward_data(grad, output, dim)",
+@op("SoftmaxBackwardDataBackward0", promote="none", grad_output="softmax_backward_data(grad, output, dim)",
     output="softmax_double_backward(grad, grad_output, dim, output)")
 def softmax_backward_data(grad_output, output, dim):
     weighted, is_last = grad_output * output, wrap_dim(dim, output.ndim) == output.ndim - 1
@@ -210,5 +210,5 @@ def softmax_double_backward(grad, grad_output, dim, output):
     return grad_output * grad - middle - last
 row("log_softmax_backward_data", "LogSoftmaxBackwardDataBackward0",
     lambda grad_output, output, dim: grad_output - exp_of(output) * grad_output.sum(axis=dim, keepdims=True),
-    grad_output="grad - sum_dim(grad * exp(output), (dim,), True)",
+    promote="none", grad_output="grad - sum_dim(grad * exp(output), (dim,), True)",
     output="neg(sum_dim(grad_output, (dim,), True)) * exp(output) * grad")

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.row import ARRAYS, NUMBERS, ROWS, TENSORS, composite, everywhere, op, public_names
+from gviz.autograd.row import ARRAYS, NUMBERS, ROWS, TENSORS, Row, composite, everywhere, op, public_names
 from gviz.numbers import dtypes
 from gviz.numbers.dtypes import no_kernel, number, of
 from gviz.numbers.random import fused, polynomial
-from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
+from gviz.numbers.shapes import broadcast_shape, memory_order, wrap_dim, wrap_dims
 from gviz.numbers.types import Array
 from gviz.numbers.words import LinAlgError, refuse, refuse_any, type_name, warn, warn_once
 
@@ -102,6 +102,17 @@ def brief(names, function, key="", **kinds: str):
     public = function_as(key or names.split()[0].rpartition(".")[2], function)
     public.__annotations__ = kinds
     composite(names)(public)
+
+def arranged(row, operands, result):
+    """Return a result in the order of memory that PyTorch gives it: where operands disagree, numpy takes that of the indices."""
+    arrays = [one for one in operands if isinstance(one, np.ndarray)]
+    if (row.promote == "none" or result.__class__ is not np.ndarray or result.ndim < 2
+            or all(one.flags.c_contiguous for one in arrays[:-1])):
+        return result
+    order = memory_order(result.shape, arrays[::-1] if row.key == "rsub" else arrays)
+    ordered = np.array(result.transpose(order), order="C", copy=1 in result.shape or None)
+    return ordered.transpose([*map(order.index, range(result.ndim))])
+Row.arranged = arranged
 
 def fact(key, function):
     """Register a function of plain numbers, or of sizes, of one expression in every namespace; return it."""

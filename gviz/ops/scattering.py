@@ -33,10 +33,10 @@ def check_fit(shape, axis, index, src, name):
         refuse(len(index) != len(sizes), f"Index tensor must have the same number of dimensions as {whose} tensor")
     large = [d for d, n in enumerate(index) if (d != axis and n > shape[d]) or (src and n > src[d])]
     if large:
-        apart = f"index {list(index)} to be no larger than self {list(shape)} apart from dimension {axis}"
-        apart += f" and to be no larger size than src {list(src)}" if src else ""
         where = f"Size does not match at dimension {large[0]} expected" if name == "gather" else "Expected"
-        raise RuntimeError(f"{where} {apart}")
+        raise RuntimeError(
+            f"{where} index {list(index)} to be no larger than self {list(shape)} apart from dimension {axis}"
+            + (f" and to be no larger size than src {list(src)}" if src else ""))
 
 def joined(self, dim, index, src, join=None):
     """Return a copy to which elements, or one number, are joined at the places that an index tensor names along a dim."""
@@ -54,7 +54,7 @@ def elements_for(src, index):
     """Return the elements that an index has a place for, one after the other."""
     return np.atleast_1d(src)[tuple(map(slice, index.shape or (1,)))].reshape(-1)
 
-@op("GatherBackward0", "gather", nondiff=("index",), saves=("sparse_grad",),
+@op("GatherBackward0", "gather", nondiff=("index",), promote="none", saves=("sparse_grad",),
     self="scatter_add(zeros_like(self), dim, index, grad)")
 def gather(self, dim: int, index, *, sparse_grad: bool = False):
     where = places(self, dim, index, name="gather") if index.size else np.empty(0, np.int64)
@@ -92,7 +92,7 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None):
     return gather(ours, dim, theirs)
 
 # ------------------------------------------------------------------ scatter_reduce
-@op("ScatterReduceBackward0", "scatter_reduce .scatter_reduce_", nondiff=("index",),
+@op("ScatterReduceBackward0", "scatter_reduce .scatter_reduce_", nondiff=("index",), promote="none",
     self__src="reduced_backward(grad, self, dim, index, src, reduce, include_self, result)")
 def scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: bool = True):
     refuse(reduce not in START, f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")

@@ -213,7 +213,8 @@ brief("nonzero", lambda self, *, as_tuple: nonzero_places(self) if as_tuple else
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):
     return np.asanyarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
-@op(None, "bincount", check=lambda self, weights: lacks("bincount_cpu", "fbce")(self), nondiff=("self", "weights"))
+@op(None, "bincount", check=lambda self, weights: lacks("bincount_cpu", "fbce")(self), nondiff=("self", "weights"),
+    promote="none")
 def bincount(self, weights: Tensor | None = None, minlength: int = 0):
     refuse(self.ndim != 1 or (self < 0).any(), "bincount only supports 1-d non-negative integral inputs.")
     counts = np.bincount(self, weights, minlength)
