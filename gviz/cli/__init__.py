@@ -121,11 +121,22 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_USAGE
     except GvizError as error:
         streams.complain(str(error))
+        complain_of_meaning(error)
         return EXIT_USAGE if {*arguments[:1]} & {*DIFFERING} else error.exit_code
     except Exception as error:  # noqa: BLE001 the last line of defence: any other error is the system's, or gviz's own
         streams.complain(_explained(error))
         return EXIT_USAGE if {*arguments[:1]} & {*DIFFERING} else EXIT_ERROR
     return status
+
+
+def complain_of_meaning(error: GvizError) -> None:
+    """Name the command that explains an error of PyTorch's with which a script stopped, if nothing said what to do."""
+    kind, _, text = error.what.partition(": ")
+    if error.hint is None and error.place is not None and kind.endswith("Error") and "\n" not in text:
+        from gviz.reference.error_help import help_in  # the text of all errors, which few need
+
+        if help_in(error.what):
+            streams.complain(f'gviz explain "{text}" says what it means', "note")
 
 
 def _invoke(arguments: list[str]) -> int:

@@ -23,12 +23,12 @@ class ScriptSteps(Steps):
     def __init__(self, patterns: Sequence[str], every: int) -> None:
         super().__init__(Log(every), patterns, None)
 
-    def will_run(self, roots: Sequence[EngineTensor]) -> None:
+    def will_run(self, roots: Sequence[EngineTensor]) -> dict[str, tuple[Any, int]]:
         """Find the models before a backward, as long as there are none."""
         if not self.parameters.models:
             models = self.models_here()
             self.take(models if len(models) != 1 else {"": next(iter(models.values()))})
-        super().will_run(roots)
+        return super().will_run(roots)
 
     def models_here(self) -> dict[str, Any]:
         """Return the modules with parameters that variables hold, and are in no other, by their names."""

@@ -80,7 +80,6 @@ class Steps(Observer):
         self.hint = "; hunt=True names the operation and its line" if hunt is None else ""
         self.parameters = ModelParameters(patterns)
         self.units = Units()
-        self.modules: RunningModules
         self.names: dict[int, str] = {} if hunt is None else hunt.names  # type: ignore[assignment]
         self.number = 0
         self.known: list[ParameterGroups] = []  # optimizers that have made a step, and those of this step
@@ -171,7 +170,6 @@ class Steps(Observer):
         self.modules.is_on = self.units.is_on = False
         self.find_parameter_not_finite("")
         used = {name for one in self.known for name in self.parameters.of(one)}
-        self.brought |= {name for name, is_any in self.parameters_reached().items() if is_any}
         idle = [name for name in self.parameters.measured if name in self.brought and name not in used]
         if idle and self.known:
             self.log.remarks.append(
@@ -192,14 +190,14 @@ class Steps(Observer):
             try:
                 roots = [*tensors_in(args[0] if args else kwargs.get("tensors"), self.engine.Tensor)]
                 with self.listener.quiet():
-                    self.will_run(roots)
+                    before = self.will_run(roots)
                 is_heard = self.hunt is not None and self.hunt.is_on
                 with self.hunt.heard(roots) if self.hunt is not None and is_heard else nullcontext():
                     result = original(*args, **kwargs)
             finally:
                 self.is_running = self.units.is_paused = False
             with self.listener.quiet():
-                self.reached = self.parameters_reached() if self.units.is_on else {}
+                self.reached = self.parameters_reached(before) if self.units.is_on else {}
                 self.brought |= {name for name, is_any in self.reached.items() if is_any}
                 if not self.known and self.pending is None:  # and no step has called it
                     self.has_run()
@@ -207,8 +205,12 @@ class Steps(Observer):
 
         return backward
 
-    def will_run(self, roots: Sequence[Any]) -> None:
-        """Look at the roots of a backward that begins, and at a gradient that a step has used."""
+    def will_run(self, roots: Sequence[Any]) -> dict[str, tuple[Any, int]]:
+        """Look at the roots of a backward that begins, and at a gradient that a step has used.
+
+        Returns:
+            The gradients that are there, if the step is measured.
+        """
         if self.pending is not None:
             self.listener.resume(self.pending.optimizer)  # whose step has raised an error, or has a closure
         self.stepped_since = []
@@ -227,13 +229,18 @@ class Steps(Observer):
             is_there = grad is not None and grad is self.used[0]() and bool(grad.count_nonzero())
             self.not_cleared = self.modules.place("backward") if is_there else None
             self.used = self.used if is_there else None
+        return held_gradients(self.parameters.measured) if self.units.is_on else {}
 
-    def parameters_reached(self) -> dict[str, bool]:
-        """Return the parameters that have a gradient, each with whether it is not 0."""
+    def parameters_reached(self, before: Mapping[str, tuple[Any, int]]) -> dict[str, bool]:
+        """Return the parameters to which a backward has brought a gradient, each with whether what they have is not 0.
+
+        Args:
+            before: the gradients that were there before it.
+        """
         return {
-            name: bool(plain_gradient(one.grad).count_nonzero())
-            for name, one in self.parameters.measured.items()
-            if one.grad is not None
+            name: bool(plain_gradient(self.parameters.measured[name].grad).count_nonzero())
+            for name, (grad, version) in held_gradients(self.parameters.measured).items()
+            if (one := before.get(name)) is None or one[0] is not grad or one[1] != version
         }
 
     def has_run(self) -> None:
@@ -310,8 +317,7 @@ class Steps(Observer):
 
     def find_shared(self, pending: Pending) -> None:
         """Look for parameters that an earlier step, be it of another optimizer, has changed by the same gradients."""
-        grads = {name: one.grad for name, one in pending.parameters.items() if one.grad is not None}
-        own = {name: (ref(grad), grad._version) for name, grad in grads.items()}  # noqa: SLF001 - PyTorch's own name
+        own = held_gradients(pending.parameters)
         for other, used in self.stepped_since if not pending.has_closure else ():
             both = [
                 name
@@ -445,3 +451,12 @@ class Steps(Observer):
             after = f" after the step at {line}" if line else ""
             what = f"{bad} has {bad_number(measured[bad])}{after}, though the gradients were finite"
             self.found(Finding("not finite", self.log.steps - 1, what, bad, line, operation))
+
+
+def held_gradients(parameters: Mapping[str, Any]) -> dict[str, tuple[Any, int]]:
+    """Return the gradients that parameters have, weakly, each with the number of writes into it."""
+    return {
+        name: (ref(one.grad), one.grad._version)  # noqa: SLF001 - PyTorch's own name
+        for name, one in parameters.items()
+        if one.grad is not None
+    }

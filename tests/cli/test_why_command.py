@@ -46,6 +46,14 @@ def test_a_script_without_a_tensor_has_nothing_to_show(gviz: Program) -> None:
         assert "did you mean requires_grad?" in done.err
 
 
+def test_an_error_of_pytorchs_before_there_is_a_tensor_names_the_command_that_explains_it(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text("import torch\nx = torch.tensor([1, 2, 3], requires_grad=True)\n")
+    error = "Only Tensors of floating point and complex dtype can require gradients"
+    for command in ("why", "render"):
+        assert gviz(command, "net.py").err.endswith(f'gviz explain "{error}" says what it means\n')
+    assert "torch.tensor(2.0, requires_grad=True)" in gviz("explain", error).out
+
+
 def test_a_message_that_ends_in_a_point_gets_no_second_one() -> None:
     for what in ("it failed", "it failed."):
         assert Cause("w", "failed", what).text().split("\n")[1] == "it failed."

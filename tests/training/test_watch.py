@@ -754,6 +754,26 @@ def test_parameters_whose_gradients_no_optimizer_uses_are_told_wherever_they_are
     assert not log.findings
 
 
+def test_a_gradient_that_an_earlier_training_has_left_was_not_got_in_this_one(torch: Any) -> None:
+    net = network(torch)
+    before, after = (torch.optim.SGD(one.parameters(), lr=0.01) for one in (net, net[2]))
+
+    def train(optimizer: Any) -> None:
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(batch(torch)).pow(2).mean().backward()
+            optimizer.step()
+
+    train(before)
+    for one in net[0].parameters():
+        one.requires_grad_(False)
+    with gviz.watch(net, every=1) as log:
+        train(after)
+    assert net[0].weight.grad is not None
+    assert not log.remarks
+    assert not log.findings
+
+
 def test_clipping_that_stands_before_backward_is_told(torch: Any) -> None:
     clip = import_module(f"{torch.__name__}.nn.utils")
     found = []
