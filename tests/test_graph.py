@@ -196,7 +196,7 @@ FULL = Graph(
                 made_by="AddBackward0",
                 grad_at=Place(7),
             ),
-            unlisted=Unlisted("net", "w", "Parameter", Place(6)),
+            unlisted=Unlisted("net", "w", "Parameter", Place(6), is_buffer=True),
             same_as="head.w",
         ),
     ),

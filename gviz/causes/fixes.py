@@ -25,7 +25,7 @@ from gviz.causes.syntax import (
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 """Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
 
-BUFFER = re.compile(r"self\.register_buffer\([^,]*, (.*)\)$")
+BUFFER = re.compile(r"self\.register_buffer\([^,]*, (.*?)(, persistent=\w+)?\)$")
 """A line that gives a module a buffer."""
 
 MODULES = {"torch", "F", "nn"}
@@ -362,7 +362,7 @@ def without_leaf(_: ast.AST, new: ast.expr) -> ast.expr:
     match new:
         case ast.Call(ast.Attribute(owner, "requires_grad_")):
             return owner
-        case ast.Call(function, [first, *_]) if last_name(function) == "Parameter":
+        case ast.Call(function, [first, *_]) if last_name(function) in ("Parameter", "Buffer"):
             return first
         case ast.Call():
             return with_word(new, "requires_grad", value=None)

@@ -19,7 +19,7 @@ from gviz.trace.switches import LIBRARY
 GRADIENT = re.compile(r"([\w.\[\]'\"]+)\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
 
-PLAIN = {"List": ("list", "what is in it"), "Dict": ("dict", "what is in it")}
+PLAIN = {"List": ("plain list", "what is in it"), "Dict": ("plain dict", "what is in it")}
 """What a module holds in place of a ModuleList, say, and what its parameters() do not list then."""
 
 SHIFT = re.compile(r"\.(a?max|a?min|logsumexp)\([^()]*\)(\[0\]|\.values)?\.detach\(")
@@ -233,8 +233,8 @@ def no_parameter(part: Unlisted) -> str:
     >>> no_parameter(Unlisted("net", "layers", "ModuleList"))
     'net.layers is a plain list, and net.parameters() does not list what is in it'
     """
-    kind, it = PLAIN.get(part.wrapper[-4:], ("tensor", "it"))
-    return f"{part.module}.{part.attribute} is a plain {kind}, and {part.module}.parameters() does not list {it}"
+    kind, it = PLAIN.get(part.wrapper[-4:], ("buffer" if part.is_buffer else "plain tensor", "it"))
+    return f"{part.module}.{part.attribute} is a {kind}, and {part.module}.parameters() does not list {it}"
 
 
 def made_parameter(facts: TensorFacts, unlisted: Unlisted) -> tuple[Lines, str]:
@@ -243,7 +243,9 @@ def made_parameter(facts: TensorFacts, unlisted: Unlisted) -> tuple[Lines, str]:
     lines = case.line_of(unlisted.place or facts.row.place)
     wrapper = f"{'nn' if 'nn' in case.names_in_program else 'torch.nn'}.{unlisted.wrapper}"
     return lines, (
-        fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
+        f"none, if it is to be a buffer; else {unlisted.module}.{unlisted.attribute} = {wrapper}(...) in its place"
+        if unlisted.is_buffer and unlisted.place is None
+        else fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
         or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
     )
 

@@ -491,12 +491,14 @@ class Unlisted(NamedTuple):
         attribute: of the module: it holds the tensor, or a list or a dictionary that the tensor is in.
         wrapper: the class of ``torch.nn`` that would list it: ``Parameter``, ``ModuleList`` ...
         place: where the attribute is assigned; None where that is not known.
+        is_buffer: it is a buffer of the module.
     """
 
     module: str
     attribute: str
     wrapper: str
     place: Place | None = None
+    is_buffer: bool = False
 
 
 class Stop(NamedTuple):

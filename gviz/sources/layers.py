@@ -6,6 +6,7 @@ import dis
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from itertools import pairwise
 from traceback import walk_tb
 from types import FrameType, FunctionType
 from typing import Any
@@ -35,10 +36,9 @@ def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[s
                 if module is not None and id(module) not in names:
                     names[id(module)] = path, module
                     inside += [(f"{path}.{child}", one) for child, one in vars(module)["_modules"].items()]
-        elif depth < DEEPEST and type(value) in (list, tuple):
-            todo += [(f"{name}[{at}]", item, depth + 1) for at, item in enumerate(value)]
-        elif depth < DEEPEST and type(value) is dict:
-            todo += [(f"{name}[{key!r}]", item, depth + 1) for key, item in value.items() if type(key) in (str, int)]
+        elif depth < DEEPEST and type(value) in (list, tuple, dict):
+            items = value.items() if type(value) is dict else enumerate(value)
+            todo += [(f"{name}[{key!r}]", item, depth + 1) for key, item in items if type(key) in (str, int)]
     return names
 
 
@@ -100,9 +100,10 @@ def unlisted(
             continue
         path, attribute = name[: ends[-1]], re.split(r"[.\[]", name[ends[-1] + 1 :], maxsplit=1)[0]
         facts = vars(paths[path])
-        wrapper = wrapper_of(facts.get(attribute, facts["_buffers"].get(attribute)), tensor)
-        if wrapper:
-            result[name] = Unlisted(path, attribute, wrapper, assigned_at(type(paths[path]), attribute, is_ours))
+        buffer = facts["_buffers"].get(attribute)
+        if wrapper := wrapper_of(facts.get(attribute, buffer), tensor):
+            place = assigned_at(type(paths[path]), attribute, is_ours)
+            result[name] = Unlisted(path, attribute, wrapper, place, is_buffer=buffer is tensor)
     return result
 
 
@@ -124,8 +125,13 @@ def assigned_at(kind: type, attribute: str, is_ours: Callable[[str], bool]) -> P
     """Return the line of a class that gives an attribute its value, in the file of its code; None if none does."""
     members = (one for base in kind.__mro__ for one in vars(base).values())
     codes = [one.__code__ for one in members if type(one) is FunctionType and is_ours(one.__code__.co_filename)]
-    for code in codes:
-        for one in dis.get_instructions(code):
-            if one.opname == "STORE_ATTR" and one.argval == attribute and one.positions and one.positions.lineno:
-                return Place(one.positions.lineno, code.co_filename)
-    return None
+    places = (
+        Place(one.positions.lineno, code.co_filename)
+        for code in codes
+        for one, after in pairwise(dis.get_instructions(code))
+        if attribute == (after if one.argval == "register_buffer" else one).argval
+        and (one.opname == "STORE_ATTR" or one.argval == "register_buffer")
+        and one.positions
+        and one.positions.lineno
+    )
+    return next(places, None)

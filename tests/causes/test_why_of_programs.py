@@ -528,6 +528,41 @@ loss.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_buffer_has_a_name_where_it_is_asked_about(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        table = torch.zeros(2)
+        self.register_buffer("table", table + 1, persistent=False)
+        self.norm = nn.BatchNorm1d(2)
+        self.out = nn.Linear(2, 1)
+    def forward(self, x):
+        return self.out(self.norm(x + self.table))
+net = Positions()
+loss = net(torch.randn(4, 2)).sum()
+loss.backward()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    assert [one.name for one in why_all(graph)] == [
+        "net.norm.weight",
+        "net.norm.bias",
+        "net.out.weight",
+        "net.out.bias",
+    ]
+    table, running = (
+        why(package.read(tmp_path / "program.py", SourceOptions(diagnose=True, engine=engine, names=(one,))).graph, one)
+        for one in ("net.table", "net.norm.running_var")
+    )
+    assert (table.verdict, lines_of(table)) == ("frozen", [7])
+    assert "net.table is a buffer, and net.parameters() does not list it" in table.what
+    assert table.mend == "self.table = nn.Parameter(table + 1)"
+    assert running.mend.startswith("none, if it is to be a buffer; else net.norm.running_var = nn.Parameter(...)")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_step_into_a_new_object_has_overwritten_the_leaf(tmp_path: Path, engine: str) -> None:
     program = """\
 import torch

@@ -99,7 +99,7 @@ def named_tensors(
             or (own < PASSING - 2 and letters_of(name) in ways)
         ):
             seen[id(value)] = min(depth, seen.get(id(value), depth))
-            near, far = _parts(value, kind, tensors, modules, is_outer=own == 0)
+            near, far = _parts(name, value, kind, tensors, modules, ways=ways, is_outer=own == 0)
             if own == 0 and unnamed is not None and not issubclass(kind, modules):
                 are_data = [issubclass(type(part), tensors) and not part.requires_grad for _, part in near]
                 if (data := sum(are_data)) > room:
@@ -148,7 +148,14 @@ def _is_readable(tensor: Any) -> bool:
 
 
 def _parts(
-    value: Any, kind: type, tensors: tuple[type, ...], modules: tuple[type, ...], *, is_outer: bool
+    name: str,
+    value: Any,
+    kind: type,
+    tensors: tuple[type, ...],
+    modules: tuple[type, ...],
+    *,
+    ways: Collection[str],
+    is_outer: bool,
 ) -> tuple[Parts, Parts]:
     """Return what an object holds by the ends of its names, if it may be tensors: items and parameters; attributes."""
     classes = (*tensors, *modules, list, tuple, dict)
@@ -162,7 +169,7 @@ def _parts(
     if not _may_hold(kind, classes):
         return [], []
     is_module = issubclass(kind, modules)
-    near = [(f".{path}", item) for path, item in _parameters(value)] if is_module else []
+    near = [(f".{path}", item) for path, item in _parameters(name, value, ways)] if is_module else []
     holders = _modules(value) if is_module else [("", value)]
     attributes = [
         (f"{path}{name}", part)
@@ -210,11 +217,18 @@ def _written(key: object) -> str:
         return f"<{type(key).__name__}>"
 
 
-def _parameters(module: Any) -> list[tuple[str, Any]]:
-    """Return a module's parameters and buffers that require a gradient, with their paths; [] if its methods fail."""
+def _parameters(name: str, module: Any, ways: Collection[str]) -> Parts:
+    """Return a module's parameters, with their paths; [] if its methods fail.
+
+    And those of its buffers that require a gradient, or whose names are among the letters of what is asked about.
+    """
     for words in ({"remove_duplicate": False}, {}):
         with suppress(Exception):  # overridden, or a module whose __init__ did not get that far
-            buffers = [(path, one) for path, one in module.named_buffers(**words) if one.requires_grad]
+            buffers = [
+                (path, one)
+                for path, one in module.named_buffers(**words)
+                if one.requires_grad or letters_of(f"{name}.{path}") in ways
+            ]
             return [*module.named_parameters(**words), *buffers]
     return []
 
