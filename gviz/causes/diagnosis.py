@@ -88,13 +88,13 @@ class Cause(NamedTuple):
         column = max([len("mend"), *(display_width(str(place)) for place, _ in self.lines)]) + 3
         lines = [f"{ink(self.name, 'bold')}: {ink(self.verdict, 'bad' if self.is_wrong else 'good')}"]
         lines += wrap(f"{self.what.removesuffix('.')}.", width)
-        for place, code in self.lines:
-            room = " " * (column - display_width(str(place)))
-            lines.append(f"  {ink(str(place), 'dim')}{room}{printable(code)}".rstrip())
+        lines += [
+            f"  {ink(str(place), 'dim')}{' ' * (column - display_width(str(place)))}{printable(code)}".rstrip()
+            for place, code in self.lines
+        ]
         if self.mend:
-            first, *rest = wrap(self.mend, max(width - column - 2, 20), break_long_words=False)
-            lines += [f"  {ink('mend', 'bold')}{' ' * (column - len('mend'))}{first}"]
-            lines += [f"  {' ' * column}{line}" for line in rest]
+            mend = wrap(self.mend, max(width - column - 2, 20), break_long_words=False)
+            lines += [f"  {ink('mend', 'bold')}{' ' * (column - len('mend'))}" + f"\n  {' ' * column}".join(mend)]
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -304,9 +304,18 @@ class Diagnosis:
     @cached_property
     def has_idle_optimizer(self) -> bool:
         """Whether no optimizer has any of the parameters in the graph, and one has made steps without any gradient."""
-        leaves = {one.name or "" for one in self.shown.nodes if one.kind == "leaf" and one.id not in self.shown.roots}
-        reached = [self.rows[one].history for one in self.rows.keys() & leaves if "." in one and " " not in one]
-        return all(one.is_optimized is False for one in reached) and any(one.idle_steps > 0 for one in reached)
+        of_parameters = [
+            row.history
+            for row in self.rows.values()
+            if row.is_leaf and row is not self.root_row and self.is_reached(row) and re.fullmatch(r"\S+\.\S+", row.name)
+        ]
+        is_trained = any(one.is_optimized is not False for one in of_parameters)
+        return not is_trained and any(one.idle_steps > 0 for one in of_parameters)
+
+    @cached_property
+    def optimized(self) -> list[str]:
+        """The names of the tensors that optimizers have."""
+        return [row.name for row in self.rows.values() if row.history.is_optimized]
 
     @cached_property
     def has_mixed(self) -> bool:

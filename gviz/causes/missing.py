@@ -400,16 +400,18 @@ def no_path(facts: TensorFacts) -> Cause:
 
     It is no fault where no optimizer has the leaf, as of a model that was kept to predict with.
     """
-    case, name, history = facts.case, facts.name, facts.history
+    case, name, history, root = facts.case, facts.name, facts.history, facts.case.root_name
     own = set(case.root_row.leaves) if case.root_row is not None else set()
     if whole := whole_of(facts, own):
         return facts.cause(
             "no path",
-            f"{case.root_name} is not made from {name}: {whole.name} is, and is made from all that it is made from, too",
+            f"{root} is not made from {name}: {whole.name} is, and is made from all that it is made from, too",
             (*case.line_of_backward, *case.line_of(whole.place)),
             f"{whole.name}.backward() in its place",
         )
-    what, lines, mend = beside_root(facts, own, case.root_name)
+    what, lines, mend = beside_root(facts, own, root)
+    if history.is_optimized and case.has_idle_optimizer:
+        mend = f"{mend}; or give the optimizer, which has nothing that {root} is made from, what {root} is to train"
     if history.is_optimized or (history.is_optimized is None and not history.is_updated):
         return facts.cause("no path", what, lines, mend)
     return facts.cause(

@@ -514,8 +514,9 @@ def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Li
         is_it = freed.run <= max([run for run in runs if run < user.run], default=freed.run)
         is_root = name == named_in(case.code_of(case.line_of_stop))  # which this backward() needs the graph of
         better = "" if number in own_lines or is_root else fixes.detaching([statement], {value}.__contains__)
-        leaves = [row.name for row in case.rows.values() if row.history.is_optimized and " " in row.name]
-        if fixes.targets_of(statement) == [name] and any(fixes.may_be(name, OLDER.sub("", one)) for one in leaves):
+        if fixes.targets_of(statement) == [name] and any(
+            fixes.may_be(name, OLDER.sub("", one)) for one in case.optimized if " " in one
+        ):
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
         if is_it and (has_graph or not case.rows):
             found[name] = name, lines, better

@@ -250,11 +250,8 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     ]
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
-    mend = missed_by_optimizer(facts)[1] or (
-        f"if {name} is to be trained, give it to the optimizer, whose step() has no gradient to use;"
-        " else see why what that has gets none"
-    )
-    return facts.cause("not used", cause.what, cause.lines, mend) if case.has_idle_optimizer else None
+    mend = missed_by_optimizer(facts)[1] or given_to_optimizer(facts) * (not case.optimized)  # of which each is told
+    return facts.cause("not used", cause.what, cause.lines, mend) if mend and case.has_idle_optimizer else None
 
 
 def not_optimized(facts: TensorFacts) -> Cause:

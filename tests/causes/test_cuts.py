@@ -589,9 +589,9 @@ loss.backward()
 opt.step()
 """
     cause = why(graph_of(tmp_path, program, engine), "a.w")
-    assert (cause.verdict, cause.mend.startswith("if a.w is to be trained, give it to the optimizer")) == (
-        "not used",
-        True,
+    assert (cause.verdict, cause.mend) == (
+        "not trained",
+        "none, if it is not to be trained; else opt = torch.optim.SGD([*b.parameters(), a.w], lr=0.1)",
     )
 
 

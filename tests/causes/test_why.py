@@ -2400,11 +2400,12 @@ for i in range(2):
     loss.backward()
     opt.step()
 """,
-        "not used",
-        [15],
+        "not trained",
+        [19, 15],
         (
-            "if net.0.loc is to be trained, give it to the optimizer, whose step() has no gradient to use; else see why"
-            " what that has gets none"
+            "net[0].loc.requires_grad_(False), if it is not to be trained; else"
+            " opt = torch.optim.SGD([*other.parameters(), net[0].loc], lr=0.1); or net[0].loc.grad = None before each"
+            " backward()"
         ),
     ),
     **{

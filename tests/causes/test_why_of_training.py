@@ -350,10 +350,8 @@ def test_an_optimizer_that_has_only_the_target_is_told_at_both(tmp_path: Path, z
     loss = (net(x) - y).pow(2).sum(); {zero_grad}; loss.backward(); opt.step()"""
     graph = graph_of(tmp_path, TARGET.replace("{}", head, 1).format(body), engine)
     trained, target = why(graph, "net.weight"), why(graph, "head.weight")
-    assert (trained.verdict, lines_of(trained)) == ("not used", [5])
-    assert trained.mend.startswith(
-        "if net.weight is to be trained, give it to the optimizer, whose step() has no gradient"
-    )
+    assert (trained.verdict, trained.is_wrong, lines_of(trained)[-1]) == ("not trained", False, 5)
+    assert "else opt = torch.optim.SGD([*head.parameters(), net.weight], 0.1)" in trained.mend
     assert (target.verdict, lines_of(target)) == ("no_grad", [9])
     assert "the optimizer has head.weight, and nothing that loss is made from" in target.what
     assert target.mend.endswith("; or, if head.weight is not to be trained, give the optimizer what loss is to train")
@@ -404,13 +402,50 @@ for step in range(2):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_an_object_whose_optimizer_has_only_the_target_has_a_model_that_is_not_used(
+def test_an_object_whose_optimizer_has_only_the_target_has_a_model_that_is_not_trained(
     tmp_path: Path, engine: str
 ) -> None:
     graph = graph_of(tmp_path, AGENT, engine)
     trained, target = why(graph, "agent.net.weight"), why(graph, "agent.head.weight")
-    assert (trained.verdict, trained.is_wrong, lines_of(trained)) == ("not used", True, [6])
+    assert (trained.verdict, trained.is_wrong, lines_of(trained)[-1]) == ("not trained", False, 6)
     assert "and nothing that loss is made from" in target.what
+    assert target.is_wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_an_optimizer_has_is_wrong_where_the_loss_is_made_from_others_and_these_are_not(
+    tmp_path: Path, engine: str
+) -> None:
+    head = "opt = torch.optim.SGD(head.parameters(), 0.1)"
+    body = "loss = net(x).sum(); opt.zero_grad(); loss.backward(); opt.step()"
+    beside = why_all(graph_of(tmp_path, TARGET.replace("{}", head, 1).format(body), engine))
+    assert {one.name: one.verdict for one in beside if one.is_wrong} == {
+        "head.weight": "no path",
+        "head.bias": "no path",
+    }
+    assert all(
+        "; or give the optimizer, which has nothing that loss is made" in one.mend for one in beside if one.is_wrong
+    )
+    # Nothing has the names of the optimizer's tensors.
+    lost = head.replace("head.", "nn.Linear(3, 1).")
+    alone = why_all(graph_of(tmp_path, TARGET.replace("{}", lost, 1).format(body), engine))
+    assert {one.name: one.verdict for one in alone if one.is_wrong} == {
+        "net.weight": "not used",
+        "net.bias": "not used",
+    }
+    adversarial = """\
+import torch
+from torch import nn
+net, x = nn.Linear(2, 1), torch.ones(4, 2, requires_grad=True)
+opt = torch.optim.SGD([x], lr=0.5)
+for i in range(2):
+    loss = net((x * 2).detach()).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    causes = why_all(graph_of(tmp_path, adversarial, engine))
+    assert [one.name for one in causes if one.is_wrong] == ["x"], causes
 
 
 @pytest.mark.parametrize("engine", ENGINES)
