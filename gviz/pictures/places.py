@@ -169,11 +169,11 @@ seconds."""
 
 def text_sizes(picture: Picture, places: Sequence[Mapping[str, str]]) -> dict[int, Point]:
     """Return how wide and high the texts beside lines are, by the numbers of the lines."""
-    size = float(picture.edge.get("fontsize", "14"))
-    labels = [one.look.get("label", "") for one in picture.statements if isinstance(one, Arrow)]
+    looks = [{"fontsize": "14", **picture.edge, **one.look} for one in picture.statements if isinstance(one, Arrow)]
+    sizes = [(one.get("label", ""), float(one["fontsize"])) for one in looks]
     return {
         number: (display_width(label) * size * COLUMN, 0.8 * size)
-        for number, (label, place) in enumerate(zip(labels, places, strict=True))
+        for number, ((label, size), place) in enumerate(zip(sizes, places, strict=True))
         if "lp" in place and not isinstance(label, Html)
     }
 

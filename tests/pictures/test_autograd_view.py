@@ -9,7 +9,8 @@ from pathlib import Path
 from program import Program
 
 from gviz import SourceOptions, read
-from gviz.pictures import Arrow, Picture, RenderOptions, Shape, picture_of
+from gviz.pictures import Arrow, Picture, RenderOptions, Shape, picture_of, places
+from gviz.render import dot
 
 
 def drawn(source: str, theme: str = "light", **values: object) -> Picture:
@@ -44,6 +45,21 @@ def test_each_operation_stands_beside_its_grad_fn_with_what_it_saved() -> None:
 def test_the_gradient_that_each_next_function_gets_stands_on_its_line() -> None:
     back = [arrow.look["label"].strip() for arrow in arrows(drawn("y=(x+w)*(w+1)", x=2, w=1)) if "label" in arrow.look]
     assert sorted(back) == ["2", "2", "2", "3", "3"]
+
+
+def test_a_gradient_stands_beside_its_line_and_not_on_it() -> None:
+    picture = drawn("y=sum((x*2)^2)", x=[0, 10, 20, 4])
+    layout = places.laid_out(picture, dot.dot_text, "auto")
+    texts = [
+        (len(one.look["label"].strip()) * 12 * 0.6 / 2, layout.arrows[at])
+        for at, one in enumerate(arrows(picture))
+        if "label" in one.look
+    ]
+    assert len(texts) == 3
+    for half, place in texts:
+        ((x, y),) = places.curve_of(place["lp"])[0]
+        line = places.points_on(places.curve_of(place["pos"])[0])
+        assert not any(abs(at - x) < half + 4 and abs(height - y) < 8 for at, height in line), (half, place)
 
 
 def test_what_arrives_at_a_leaf_is_the_sum() -> None:
