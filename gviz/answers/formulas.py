@@ -108,10 +108,11 @@ def path_steps(chain: Chain, path: Path, digits: Listing) -> list[tuple[str, str
     """Return the steps of a path: the derivative, its symbol, its numbers, and the gradient behind it.
 
     A sum over what the input was spread over is a step of its own. Numbers to which the symbol does not come, with the
-    ``digits`` of what is in it, begin with ≈.
+    ``digits`` of what is in it, begin with ≈. What backward began with at the root stands first, if that is not 1.
     """
-    rows = []
-    pairs = zip(gradients_of(path), decimals_of(path), strict=True)
+    of_start, of_steps = decimals_of(path)
+    rows = [] if begins_with_one(chain) else [("start", "", "", numbers_text(path.start, precision=of_start))]
+    pairs = zip(gradients_of(path), of_steps, strict=True)
     for pair, symbol, edge, text, ((product, total), (of_factor, *decimals)) in zip(
         pairwise(path.names), path.symbols, path.edges, path.sums, pairs, strict=True
     ):
@@ -124,10 +125,11 @@ def path_steps(chain: Chain, path: Path, digits: Listing) -> list[tuple[str, str
     return rows
 
 
-def decimals_of(path: Path) -> list[tuple[int, int, int]]:
-    """Return the decimals of each step: of its local derivative, of the product, of what that is added up to.
+def decimals_of(path: Path) -> tuple[int, list[tuple[int, int, int]]]:
+    """Return the decimals of what a path begins with, and of each step.
 
-    Each gradient has as many as what follows from it needs.
+    Of a step they are those of its local derivative, of the product, and of what that is added up to. Each gradient has
+    as many as what follows from it needs.
     """
     decimals = []
     before, least = (path.start, *path.gradients, *[None] * len(path.edges)), PRECISION
@@ -141,7 +143,7 @@ def decimals_of(path: Path) -> list[tuple[int, int, int]]:
             level = level_that_holds(product, least, partial(printed_product, start, [edge], PRECISION))
         decimals.append((decimals_at(factor, PRECISION, level), least, total))
         least = decimals_at(start, PRECISION, level)
-    return decimals[::-1]
+    return least, decimals[::-1]
 
 
 def gradients_of(path: Path) -> list[tuple[Numbers | None, Numbers | None]]:

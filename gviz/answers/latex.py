@@ -21,7 +21,7 @@ from gviz.answers.formulas import (
     remark,
 )
 from gviz.answers.writer import Writer
-from gviz.derivations.derivation import Derivation, step_kind
+from gviz.derivations.derivation import Derivation, begins_with_one, step_kind
 from gviz.derivations.paths import Chain, Path
 from gviz.formulas.calls import as_formula
 from gviz.formulas.formula import UNKNOWN, Formula
@@ -331,8 +331,10 @@ class LatexWriter(Writer):
 
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         yield f"\\noindent ${way(path)}$:"
-        lines = []
-        pairs = zip(gradients_of(path), decimals_of(path), strict=True)
+        of_start, of_steps = decimals_of(path)
+        start = f"{self.words('start')} &{self.gap}\\text{{gradient }} {tensor(path.start, of_start)}"
+        lines = [] if begins_with_one(chain) or path.start is None else [start]
+        pairs = zip(gradients_of(path), of_steps, strict=True)
         for pair, edge, text, total, (gradients, (of_factor, *decimals)) in zip(
             pairwise(path.names), path.edges, path.symbols, path.sums, pairs, strict=True
         ):

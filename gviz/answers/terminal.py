@@ -10,7 +10,7 @@ from itertools import zip_longest
 from gviz.answers import Explanation, PageStyle
 from gviz.answers.formulas import PRECISION, forward, grad_name, numbers_text, path_steps, remark
 from gviz.answers.writer import Part, Writer
-from gviz.derivations.derivation import MOST_LISTED, Derivation, begins_with_one
+from gviz.derivations.derivation import MOST_LISTED, Derivation
 from gviz.derivations.paths import GAP, Chain, Path
 from gviz.graphs import Node
 from gviz.pictures.digits import ABOUT, holds, joined_sides, printed_sum
@@ -154,8 +154,7 @@ class TerminalWriter(Writer):
     def steps(self, chain: Chain, path: Path) -> Iterator[str]:
         """Yield the steps of a path as a table: the derivative, its symbol, its numbers, and the gradient behind it."""
         yield self.line(f"  {self.names(path)}")
-        start = [] if begins_with_one(chain) else [("start", "", "", numbers_text(path.start))]
-        rows = [("step", "derivative", "its numbers", "gradient"), *start, *path_steps(chain, path, self.digits)]
+        rows = [("step", "derivative", "its numbers", "gradient"), *path_steps(chain, path, self.digits)]
         table = [row for row in zip(*rows, strict=True) if any(row[1:])]
         lines = [[line for cell in column for line in matrix_lines(cell)] for column in table]
         least = [max(display_width(line) for cell in column for line in in_lines(cell, 1)) for column in table]

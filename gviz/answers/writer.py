@@ -95,7 +95,7 @@ class Writer(ABC):
         if id(chain) in self.scalar:
             level = self.level(path)
             return [(edge, decimals_at(edge.flow.local, PRECISION, level)) for edge in self.ends(path.edges)]
-        return [(edge, decimals) for edge, (decimals, *_) in zip(path.edges, decimals_of(path), strict=True)]
+        return [(edge, decimals) for edge, (decimals, *_) in zip(path.edges, decimals_of(path)[1], strict=True)]
 
     def sides(self, chain: Chain, path: Path) -> list[str]:
         """Return the sides of a path's equation: derivatives, symbols, numbers, the product; "" for none."""

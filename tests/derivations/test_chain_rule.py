@@ -119,6 +119,33 @@ def test_each_root_has_the_gradient_that_backward_starts_from_there(tmp_path: Pa
     assert "The gradient of l1 and l2, path by path" in told
 
 
+def test_a_root_that_backward_is_given_twice_is_one_root_with_both_gradients(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor([3.0, 1.0], requires_grad=True)\nl1 = w * 2\nl2 = w ** 2\n"
+        "start = torch.tensor([1.0, 2.0])\ntorch.autograd.backward([l1, l1, l2], [start] * 3)\n"
+    )
+    said: list[str] = []
+    explanation = explain(str(tmp_path / "net.py"), say=lambda note: said.append(str(note)))
+    assert "roots: l1, l2 (backward called at line 6)" in said
+    for form, line in {
+        "text": "start                            [2, 4]",
+        "markdown": "| start |  |  | \\[2, 4\\] |",
+        "latex": "\\text{start} & && \\text{gradient } \\begin{bmatrix} 2 & 4 \\end{bmatrix}^{\\top}",
+    }.items():
+        assert explanation.text(form).count(line) == 1, form
+
+
+def test_a_start_has_the_decimals_that_its_product_needs(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.tensor([3.0, 1.0], requires_grad=True)\n"
+        "(w * torch.tensor([700.0, 2.0])).backward(torch.tensor([0.0001234, 1.0]))\n"
+    )
+    told = explain(str(tmp_path / "net.py"), say=lambda _: None).text("markdown")
+    rows = [line for line in told.splitlines() if line.startswith(("| start |", "| y →", "| ∂"))]
+    start, product = (float(row.rpartition("| \\[")[2].split(",")[0]) for row in rows)
+    assert start * 700 == pytest.approx(product, abs=5e-5), told
+
+
 def test_paths_of_several_roots_are_added() -> None:
     options = SourceOptions(values={"x": 2, "w": 3}, flow=True, roots=("p", "q"))
     found = find_chains(dataflow(read("p=x*w; q=p+w", options, say=lambda _: None).graph), ["w"])[0]

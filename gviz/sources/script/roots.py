@@ -127,7 +127,7 @@ def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:
     variables = {node.id for node in code if isinstance(node, ast.Name)}  # a function's own, too
     parameters = {node.arg for node in code if isinstance(node, ast.arg)}
     names_taken = variables | parameters | run.names_at_call.keys() | run.names.keys()
-    for tensor in tensors:
+    for tensor in {id(one): one for one in tensors}.values():  # backward may be given one twice
         names_of_tensor = (
             name for names in (run.names_at_call, run.names) for name, other in names.items() if other is tensor
         )
