@@ -167,6 +167,17 @@ def test_the_chain_rule_says_which_derivative_it_comes_to(browser: Browser, tmp_
 
 
 @needs_browser
+def test_the_chain_rule_of_an_operation_names_what_it_makes(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "y.py").write_text(
+        "import torch\nw = torch.tensor(3.0, requires_grad=True)\nh = w * 2\ny = h ** 2\ny.backward()\n"
+    )
+    gviz.read(str(tmp_path / "y.py"), say=lambda _: None).save(tmp_path / "y.html")
+    browser.open((tmp_path / "y.html").as_uri() + "#node=h")
+    head, _, rest = browser.value("document.getElementById('panel').innerText").partition("\n")
+    assert (head, "Chain rule: ∂y/∂h\n" in rest) == ("MulBackward0", True), rest
+
+
+@needs_browser
 @pytest.mark.parametrize(
     ("formula", "values"),
     [

@@ -22,8 +22,9 @@ function ofGroup(g) {
 }
 function ofNode(i) {
   const node = graph.nodes[i], { into, out, groups } = graph;
-  const ink = (key) => (key.startsWith("grad") ? "gradient" : null);
-  const facts = factsOf(node).flatMap(([key, value]) => [el("dt", {}, key), el("dd", { class: ink(key) }, value)]);
+  const facts = factsOf(node).flatMap(([key, value]) => [
+    el("dt", {}, key), el("dd", { class: key.startsWith("grad") ? "gradient" : null }, value),
+  ]);
   const way = { id: "trail", "aria-pressed": String(!!trail), onclick: light, "aria-keyshortcuts": "p" };
   const canFold = node.in >= 0 && !graph.circuit;
   const fold = canFold ? el("button", { onclick: () => toggle(node.in) }, `Fold ${groups[node.in].name}`) : null;
@@ -52,8 +53,8 @@ function chainRule(i) {
   const factors = paths(i).map((edges) => edges.map((e) => graph.edges[e]).filter(isFactor)), all = factors.flat();
   if (!all.length || !all.every(({ local }) => NUMBER.test(local))) return [];
   const of = [...graph.roots].map(name).join(" + ").replace(/.* .*/, "($&)");
-  const head = `Chain rule: ∂${of}/∂${name(i)}`;  // grad may be more than that
-  return [el("h3", {}, head), el("pre", { class: "gradient" }, equation(factors))];
+  const wrt = graph.nodes[i].name || name(i);  // its grad may be more
+  return [el("h3", {}, `Chain rule: ∂${of}/∂${wrt}`), el("pre", { class: "gradient" }, equation(factors))];
 }
 
 /** Each path as its factors, and what they come to: as many digits as let the equation hold as it is printed. */
