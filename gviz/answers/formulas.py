@@ -242,7 +242,8 @@ def remark(chain: Chain) -> str:
             and chain.node.grad.value is not None
         )
         is_other = is_other and not agree(chain.node.grad.value, chain.grad)
-        return f"{unchecked(chain, name)}{f'; {own_gradient(chain, name)}' if is_other else ''}"
+        own = own_gradient(chain, name) if is_other else afterwards(chain.node, name) if is_retained(chain.node) else ""
+        return "; ".join(filter(None, [unchecked(chain, name), own]))
     if grad_name(chain):
         return afterwards(chain.node, name)
     if not is_retained(chain.node):

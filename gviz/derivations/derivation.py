@@ -18,7 +18,7 @@ from gviz.formulas.local import MOST_DERIVED, with_formula, with_symbols
 from gviz.formulas.operands import part_of_result, rows_by_label
 from gviz.formulas.operations import jacobian_symbol
 from gviz.garbage import without_collecting
-from gviz.graphs import FREED, LEFT_OUT, LOST, NOW, OVERWRITTEN, RETURNED, Edge, Flow, Graph, Node
+from gviz.graphs import FREED, LEFT_OUT, LOST, NOW, OVERWRITTEN, RETURNED, Edge, Flow, Graph, Later, Node
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import ONE, agree, summed_dims
@@ -103,8 +103,8 @@ class Derivation:
         ``count`` is there if not all paths are listed, ``checked`` (false) if the sum was not compared with the
         engine's gradient, ``start`` if backward does not start from 1, or ``starts`` of several roots;
         ``grad_before`` and ``grad_after``, what the tensor's ``.grad`` was before backward and after it, if that is not
-        ``grad``; ``cleared``, where the program has cleared it since ("" where that is not known). ``sum`` and a
-        product are null where they are not known.
+        ``grad``; ``cleared``, where the program has cleared it since ("" where that is not known), ``grad_now``, what
+        it has made of it since. ``sum`` and a product are null where they are not known.
         """
         return {"of": " + ".join(self.of), "wrt": [chain_record(chain) for chain in self.chains]}
 
@@ -447,14 +447,19 @@ def is_retained(node: Node) -> bool:
 
 def chain_record(chain: Chain) -> dict[str, Any]:
     """Return the record of one tensor."""
-    record: dict[str, Any] = {"name": chain.wrt, "paths": [path_record(path) for path in chain.paths]}
-    record |= {"sum": _jsonable(chain.sum), "grad": _jsonable(chain.grad)}
+    record: dict[str, Any] = {
+        "name": chain.wrt,
+        "paths": [path_record(path) for path in chain.paths],
+        "sum": _jsonable(chain.sum),
+        "grad": _jsonable(chain.grad),
+    }
     if is_retained(chain.node) and chain.node.grad.value != chain.grad and not agree(chain.node.grad.value, chain.grad):
         record |= {"grad_before": _jsonable(chain.before), "grad_after": _jsonable(chain.node.grad.value)}
-    if (later := chain.node.later) is not None and (later.is_cleared or later.cleared_at is not None):
+    later = chain.node.later or Later()
+    if later.is_cleared or later.cleared_at is not None:
         record["cleared"] = "" if later.cleared_at is None else str(later.cleared_at)
-    if not chain.is_complete:
-        record["count"] = chain.count
+    record |= {"grad_now": _jsonable(later.grad)} if later.grad is not None else {}
+    record |= {} if chain.is_complete else {"count": chain.count}
     if not begins_with_one(chain):
         record |= (
             {"start": _jsonable(chain.paths[0].start)}

@@ -146,6 +146,19 @@ def test_a_start_has_the_decimals_that_its_product_needs(tmp_path: Path) -> None
     assert start * 700 == pytest.approx(product, abs=5e-5), told
 
 
+@pytest.mark.parametrize("hook", ["", "a.register_hook(lambda g: g / 8)\n"])
+def test_what_the_program_makes_of_a_gradient_afterwards_is_told(tmp_path: Path, hook: str) -> None:
+    (tmp_path / "net.py").write_text(
+        f"import torch\nw = torch.tensor(2.0, requires_grad=True)\na = w * 3\n{hook}loss = a ** 2\nloss.backward()\n"
+        "w.grad *= 10\n"
+    )
+    explanation = explain(str(tmp_path / "net.py"), say=lambda _: None)
+    (record,) = json.loads(explanation.text("json"))["wrt"]
+    assert (record["grad"], record["grad_now"]) == ((4.5, 45.0) if hook else (36.0, 360.0))
+    assert "grad_after" not in record
+    assert f"w.grad is now {record['grad_now']:g}" in " ".join(str(explanation).split())
+
+
 def test_paths_of_several_roots_are_added() -> None:
     options = SourceOptions(values={"x": 2, "w": 3}, flow=True, roots=("p", "q"))
     found = find_chains(dataflow(read("p=x*w; q=p+w", options, say=lambda _: None).graph), ["w"])[0]
