@@ -274,7 +274,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
         (is_quotient and is_local, division or MENDS_OF_NAN["/"]),  # it is 1 over the divisor
         (sign == "softmax" and is_local, f"{MENDS_OF_NAN['softmax']}; or see what makes its input nan or inf"),
         (
-            sign in ("*", "@") and is_local,
+            sign in ("*", "@", "addmm", "convolution") and is_local,
             f"it is made of the other factor: look at where that one is {kind}",
         ),
         (sign in MENDS_OF_MATRICES, MENDS_OF_MATRICES.get(sign, "")),
@@ -589,7 +589,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node, used: Li
         )
     what = f"{what}: {node.name} was not finite any more when this backward began"
     if row is None or not (is_step or row.history.written):
-        return Cause(name, "nan", f"{what}, and what has written it is not known", lines)
+        return Cause(name, "nan", f"{what}, and what has written it is not known")
     mend = first_true(
         (not (is_step or ".step(" in code or ".grad" in code), "write finite numbers there"),
         (has_grown(case), GROWN),

@@ -16,7 +16,7 @@ from gviz.sources.script.changes import Changes
 from gviz.sources.script.names import Names, Unnamed, global_of
 from gviz.sources.script.program import Script
 from gviz.sources.script.syntax import bindings
-from gviz.sources.script.watch import Calls
+from gviz.sources.script.watch import OF_ASKED, Calls
 from gviz.sources.static import StaticSource
 from gviz.text import did_you_mean, joined
 from gviz.walk import grad_fn, graph_nodes
@@ -66,7 +66,7 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
     Raises:
         SourceError: a wanted name is not a tensor of the script.
     """
-    if names:
+    if names and OF_ASKED not in run.calls.last:
         return {name: _root_of_name(name, run) for name in names}, None
     call = run.calls.chosen
     if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
@@ -123,15 +123,13 @@ def _has_graph(tensor: Any) -> bool:
 
 def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now."""
-    roots, code = dict[str, Any](), list(ast.walk(run.tree))
-    variables = {node.id for node in code if isinstance(node, ast.Name)}  # a function's own, too
-    parameters = {node.arg for node in code if isinstance(node, ast.arg)}
-    names_taken = variables | parameters | run.names_at_call.keys() | run.names.keys()
+    roots = dict[str, Any]()
+    words = {str(getattr(node, "id", getattr(node, "arg", ""))) for node in ast.walk(run.tree)}  # a function's own, too
+    names_taken = words | run.names_at_call.keys() | run.names.keys()
     for tensor in {id(one): one for one in tensors}.values():  # backward may be given one twice
-        names_of_tensor = (
-            name for names in (run.names_at_call, run.names) for name, other in names.items() if other is tensor
+        name = next(
+            (name for names in (run.names_at_call, run.names) for name, other in names.items() if other is tensor), ""
         )
-        name = next(names_of_tensor, "")
         roots[name if name and name not in roots else next(root_names(names_taken | roots.keys()))] = tensor
     return roots
 

@@ -71,6 +71,10 @@ WORDS = {
 """What PyTorch calls them."""
 
 
+OF_ASKED = "nan of the roots that are asked for"
+"""Under which name the first bad call on these is kept."""
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of ``backward()`` or ``make_dot()``, with the tensors of that moment.
@@ -118,7 +122,8 @@ class Calls(Observer):
         self.after, self.trace = after, trace
         self.last: dict[str, Call] = {}
         """The last call of each function by its name, once there is one, that raises or does not. For a diagnosis, ``nan``
-        is the first of the last calls that all have left something that is not finite, of graphs with common leaves."""
+        is the first of the last calls that all have left something that is not finite, of graphs with common leaves;
+        OF_ASKED is the first such one of those on the roots that are asked for."""
         self.passes: ByTensor[Pass] = {}  # the last pass through the graph of each root, as long as that lives
         self.leaves: ByTensor[
             bool
@@ -134,7 +139,7 @@ class Calls(Observer):
     @property
     def chosen(self) -> Call | None:
         """The call that the picture is of, unless a root is named."""
-        return self.last.get("nan") or self.last.get("backward") or self.last.get("make_dot")
+        return self.last.get(OF_ASKED) or self.last.get("nan") or self.last.get("backward") or self.last.get("make_dot")
 
     def of(self, roots: Collection[Any]) -> Pass | None:
         """Return the last pass from one of these roots; None if backward was called on none of them."""
@@ -260,7 +265,10 @@ class Calls(Observer):
                 )
             }.values()
         )
-        moments = {id(one): self.moment_of(one) for one in noted_tensors}
+        moments = {
+            id(one): Moment(self.numbers_of(one), Gradient(None, self.grad_of(one)), bool(one.requires_grad))
+            for one in noted_tensors
+        }
         inputs = as_several(arguments["inputs"]) if arguments.get("inputs") is not None else ()
         for leaf, remark in self.remarks(function, place, names, inputs, leaves) if inputs else ():
             moments[leaf] = moments[leaf]._replace(remark=remark)
@@ -294,10 +302,6 @@ class Calls(Observer):
                 remember(self.passes, tensor, about)
         self.moments = moments
         return noted_tensors, leaves, hearing
-
-    def moment_of(self, tensor: Any) -> Moment:
-        """Return a tensor as it is before a call."""
-        return Moment(self.numbers_of(tensor), Gradient(None, self.grad_of(tensor)), bool(tensor.requires_grad))
 
     @staticmethod
     def remarks(
@@ -345,8 +349,11 @@ class Calls(Observer):
 
     def note_end(self, leaves: list[Any]) -> None:
         """Note that a backward has come to its end, and to these leaves."""
-        if self.options.diagnose:
-            _keep_first_bad(self.engine, self.last, leaves)
+        call = self.last.get("backward")
+        if self.options.diagnose and call is not None:
+            asked = [id(call.names.get(name)) for name in self.options.roots]
+            for key in ("nan", OF_ASKED)[: 1 + (asked == [*map(id, call.tensors)])]:
+                _keep_first_bad(self.engine, self.last, leaves, key)
         if self.trace is not None:
             self.trace.gradients.note_backward(
                 leaves, self.last["backward"].about.chain if self.last else (), is_finite="nan" not in self.last
@@ -464,23 +471,24 @@ def _nodes_of(engine: Any, tensors: Collection[Any]) -> list[NodeLike]:
     return [edge.node for edge in edges if hasattr(edge, "node")]
 
 
-def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any]) -> None:
+def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any], key: str) -> None:
     """Keep the first of the calls of backward, up to the last one, that all left nan or inf.
 
     One whose leaves are others than those of the last call, all finite still, has brought nothing to it.
 
     Args:
         engine: the module that the tensors are of.
-        last: the calls that are kept; ``nan`` is that one.
+        last: the calls that are kept.
         leaves: those that the last call came to.
+        key: that of the one to keep; it is of the last call's roots, or of all.
     """
-    call, first = last.get("backward"), last.get("nan")
+    call, first = last["backward"], last.get(key)
     older = [leaf for leaf in graph_nodes(first.tensors).values() if leaf is not None] if first is not None else []
     is_apart = {*map(id, older)}.isdisjoint(map(id, leaves)) and _is_finite(engine, [*older, *leaves])
-    if call is None or _is_finite(engine, [*call.tensors, *(leaf.grad for leaf in leaves)]):
-        last.pop("nan", None)
+    if _is_finite(engine, [*call.tensors, *(leaf.grad for leaf in leaves)]):
+        last.pop(key, None)
     elif first is None or is_apart:
-        last["nan"] = replace(call, about=replace(call.about, is_first_bad=True))
+        last[key] = replace(call, about=replace(call.about, is_first_bad=True))
 
 
 def _is_finite(engine: Any, tensors: list[Any]) -> bool:
