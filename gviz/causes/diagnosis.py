@@ -32,7 +32,7 @@ ITEM = re.compile(r"\.(\d+)(?=\.|$)")
 
 OF_WHOLE_RUN = (
     "is_optimized", "optimizer", "steps", "still_steps", "idle_steps", "stepped", "is_updated", "brought",
-    "is_same_call", "was_used",
+    "is_same_call", "was_used", "used_sum",
 )  # fmt: skip
 """What is known of a tensor's gradients, and steps, that an earlier backward than the last one is asked about with."""
 
@@ -148,7 +148,9 @@ class Diagnosis:
             numbers=numbers,
             grad=NO_GRADIENT if is_newer else grad,
             moment=None,
-            history=NO_HISTORY._replace(**{one: getattr(row.history, one) for one in OF_WHOLE_RUN}),
+            history=NO_HISTORY._replace(
+                **{one: getattr(row.history, one) for one in OF_WHOLE_RUN}, is_stale=row.history.used_sum
+            ),  # a later backward may have added to what was used, which no step is to use
         )
         return then if is_finite(row.grad.value) or self.is_reached(row) else row  # nan or inf of another root
 

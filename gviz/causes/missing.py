@@ -13,7 +13,8 @@ from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.syntax import parse, statements_at
 from gviz.causes.training import made_text
-from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, TensorRow, Unlisted
+from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, Unlisted
+from gviz.text import joined
 from gviz.trace.switches import LIBRARY
 
 GRADIENT = re.compile(r"([\w.\[\]'\"]+)\.grad\b(?!\s*\()")
@@ -65,10 +66,10 @@ def took_name(facts: TensorFacts) -> bool:
 
 def has_replaced(facts: TensorFacts) -> bool:
     """Return whether a leaf that no optimizer has is as large as one in the graph that has no name any more."""
-    unnamed = {
-        one.shape for one in facts.case.shown.nodes if one.kind == "leaf" and (one.name or "leaf ").startswith("leaf ")
-    }
-    return facts.row.is_leaf and facts.history.is_optimized is False and facts.row.shape in unnamed
+    return (facts.row.is_leaf and facts.history.is_optimized is False) and any(
+        one.kind == "leaf" and (one.name or "leaf ").startswith("leaf ") and one.shape == facts.row.shape
+        for one in facts.case.shown.nodes
+    )
 
 
 def overwritten(facts: TensorFacts) -> Cause:
@@ -82,7 +83,7 @@ def overwritten(facts: TensorFacts) -> Cause:
         return facts.cause(
             "overwritten",
             f"{what}: that one, of its sizes, has no name any more, and no optimizer has the new one",
-            lines,
+            lines * any(fixes.may_be(one, name) for one in fixes.assigned_in(case.code_of(lines))),
             f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there",
         )
     older = case.rows.get(f"{name}{AT_BACKWARD}", facts.row._replace(history=NO_HISTORY))
@@ -158,8 +159,19 @@ def leaf_within(facts: TensorFacts) -> str:
 
     "" for any other.
     """
-    has_own = facts.row.grad_fn is None or facts.row.retains_grad or facts.name == facts.case.root
+    is_root = facts.name == facts.case.root and not is_refused(facts)
+    has_own = facts.row.grad_fn is None or facts.row.retains_grad or is_root
     return "" if has_own else fixes.retaining_leaf(facts.code, facts.name)
+
+
+def is_refused(facts: TensorFacts) -> bool:
+    """Return whether an optimizer has refused a tensor, since it is no leaf."""
+    stop, names = facts.case.stop, re.findall(r"[A-Za-z_]\w*", facts.name)
+    return (
+        stop is not None
+        and "non-leaf Tensor" in stop.message
+        and not {*re.findall(r"\w+", stop.code)}.isdisjoint(names)
+    )
 
 
 def not_retained(facts: TensorFacts) -> Cause:
@@ -175,6 +187,7 @@ def not_retained(facts: TensorFacts) -> Cause:
     case, call = facts.case, f"{facts.in_code}.retain_grad() before backward()"
     mend = first_true(
         (case.is_expression, f"--retain {facts.name}"),
+        (is_refused(facts), f"give the optimizer what {facts.name} is made from: {joined(facts.row.leaves, 3)}"),
         (facts.node is None and case.nodes, f"{call} on what is made from it: {case.root_name} is not"),
         (True, call),
     )
@@ -327,10 +340,8 @@ def stepped_later(facts: TensorFacts) -> Cause:
     )
 
 
-def beside_functions(facts: TensorFacts) -> Cause | None:
+def beside_functions(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf of a program that asks autograd itself for the gradients, those of other tensors."""
-    if facts.case.stop is not None or ".backward(" in facts.case.graph.code:
-        return None
     asked_at = facts.case.line_of(facts.history.grad_of_others)
     return facts.cause(
         "not trained",
@@ -401,16 +412,15 @@ def no_path(facts: TensorFacts) -> Cause:
     It is no fault where no optimizer has the leaf, as of a model that was kept to predict with.
     """
     case, name, history, root = facts.case, facts.name, facts.history, facts.case.root_name
-    own = set(case.root_row.leaves) if case.root_row is not None else set()
-    if whole := whole_of(facts, own):
-        return facts.cause(
-            "no path",
-            f"{root} is not made from {name}: {whole.name} is, and is made from all that it is made from, too",
-            (*case.line_of_backward, *case.line_of(whole.place)),
-            f"{whole.name}.backward() in its place",
+    what, lines, mend = beside_root(facts, {*case.root_row.leaves} if case.root_row is not None else set(), root)
+    other = case.rows.get(f"{name}{AT_BACKWARD}")
+    if other is not None and case.is_reached(other) and history.is_optimized and not other.history.is_optimized:
+        what, lines, mend = (
+            f"{root} is made from another {name}, such as that of a copy, which no optimizer has",
+            facts.lines,
+            f"compute {root} from this one, or give the optimizer the other",
         )
-    what, lines, mend = beside_root(facts, own, root)
-    if history.is_optimized and case.has_idle_optimizer:
+    elif history.is_optimized and case.has_idle_optimizer:
         mend = f"{mend}; or give the optimizer, which has nothing that {root} is made from, what {root} is to train"
     if history.is_optimized or (history.is_optimized is None and not history.is_updated):
         return facts.cause("no path", what, lines, mend)
@@ -434,6 +444,8 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     """
     case, name = facts.case, facts.name
     what, mend = f"{root} is not made from {name}", f"use {name} where {root} is computed"
+    if facts.cuts:
+        return f"{what}: {facts.clause_of_cuts}", *facts.at_cuts
     uses = (
         other
         for other in reversed(case.rows.values())
@@ -445,10 +457,9 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     deep = (cut for cut in reversed(case.graph.breaks) if name in cut.leaves and not cut.is_of_leaves and cut.place)
     if cut := next(deep, None):
         lines, mend = at_cuts(case, [cut._replace(others=())])
-        what = f"{what}: {cut_clause(case, cut, 'what comes of it')}"
-        if cut.others:
-            return f"{what}, on its way to {cut.others[0]}", lines, mend
-        return f"{what}, and {root} does not use it", lines, f"{mend}; and use it where {root} is computed"
+        way = f", on its way to {cut.others[0]}" if cut.others else ""
+        used = "" if cut.others else f"; and use it where {root} is computed, if that does not"
+        return f"{what}: {cut_clause(case, cut, 'what comes of it')}{way}", lines, f"{mend}{used}"
     since = case.line_of(facts.history.requires_grad_set)
     if since not in ((), facts.lines):
         what = f"{what}, or was before {name} required a gradient"
@@ -472,16 +483,6 @@ def bias_beside_derivatives(facts: TensorFacts) -> Cause | None:
         f"use {name} where {root} is computed",
         f"if {root} is made of derivatives alone",
     )
-
-
-def whole_of(facts: TensorFacts, leaves: AbstractSet[str]) -> TensorRow | None:
-    """Return the loss that was there when backward ran on another, which is made from fewer leaves: from these."""
-    backward, rows = facts.case.graph.backward, facts.case.rows.values()
-    wholes = [one for one in rows if facts.name in one.leaves and leaves < {*one.leaves} and not one.shape]
-    last = wholes[-1].place if wholes and leaves else None
-    is_earlier = last is not None and backward is not None and last.without_run < backward.without_run
-    is_trained = facts.history.is_optimized is not False and not facts.history.is_updated
-    return wholes[-1] if is_earlier and is_trained else None
 
 
 def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:

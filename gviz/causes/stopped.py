@@ -12,7 +12,7 @@ from gviz.causes.assignments import assigned_pairs, line_numbers
 from gviz.causes.cuts import cuts_to_blame, detached_in
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, at_line, first_true, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.missing import SEVERAL, beside_root, is_computed, never_required, outside
+from gviz.causes.missing import GRADIENT, SEVERAL, beside_root, is_computed, never_required, outside
 from gviz.causes.not_finite import SINGULAR
 from gviz.causes.syntax import calls_of, last_name, parse, statements, statements_at
 from gviz.graphs import LOST, Edge, GraphCut, Node, Place, Stop, TensorRow
@@ -145,12 +145,7 @@ def stopped(facts: TensorFacts) -> Cause | None:
 def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
     """Return the cause for an error that is not about gradients; None if it came after the backward."""
     case, message = facts.case, stop.message
-    if (
-        case.graph.failure is None
-        and ".backward(" not in stop.code
-        and case.graph.backward is not None
-        and (facts.history.arrivals or not facts.history.is_optimized or case.is_reached(facts.row))
-    ):  # else a backward on another root may have been to come to it
+    if case.graph.failure is None and ".backward(" not in stop.code and is_past_backward(facts, stop):
         return None
     hooks = facts.node.grad.hooks if facts.node is not None and " hooks " in message else ()
     whole = message.partition(": ")[2].split()
@@ -158,6 +153,10 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
     mend = first_true(
         ("singular" in message and "LinAlgError" in message, SINGULAR.format(x="matrix")),
         (words, f'gviz explain "{words}" says what helps'),
+        (
+            "grad" in stop.code and ("NoneType" in message or "nested_tensorlist" in message),
+            "see first why the gradient that it takes is None",
+        ),
         (True, f"mend {'this line' if stop.place is not None else 'that'} first"),
     )
     return facts.cause(
@@ -170,6 +169,20 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
         ),
         mend,
     )
+
+
+def is_past_backward(facts: TensorFacts, stop: Stop) -> bool:
+    """Return whether an error came after the backward that was to bring a leaf its gradient, as far as that is known.
+
+    A call of ``autograd.grad`` is none that was, if the program calls ``backward()``; and a backward on another root may
+    have been to come to what the last one did not, unless the line reads its gradient.
+    """
+    case, history, owners = facts.case, facts.history, facts.name.split(".")[:-1] or [facts.name]
+    is_reading = GRADIENT.search(stop.code) is not None or "clip_grad" in stop.code
+    is_read = is_reading and not {*owners}.isdisjoint(re.findall(r"\w+", stop.code))
+    is_of_grad = ".backward(" in case.graph.code and "backward" not in case.code_of(case.line_of_backward)
+    is_met = history.arrivals or not history.is_optimized or case.is_reached(facts.row)
+    return case.graph.backward is not None and bool(is_read or (is_met and not is_of_grad))
 
 
 def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
@@ -208,6 +221,19 @@ def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
         case.line_of_stop,
         mend,
     )
+
+
+def asked_in_vain(facts: TensorFacts, stop: Stop) -> Cause:
+    """Return the cause for ``autograd.grad`` that is asked for a tensor which its root is not made from."""
+    case, asked, at = facts.case, fixes.asked_in(stop.code), re.search(r"at index (\d+)", stop.message)
+    index, root = int(at[1]) if at is not None else 0, named_in(stop.code) or "the root"
+    names = (*asked[index : index + 1], *(f"{one}[{index}]" for one in asked[:1]))
+    row = next((case.rows[name] for name in names if name in case.rows), None)
+    name = names[0] if index else "a tensor that this call of autograd.grad() takes"  # x may be a list
+    what, lines, mend = f"{root} is not made from {name}", Lines(), f"use it where {root} is computed"
+    if row is not None:
+        what, lines, mend = beside_root(TensorFacts(case, row), set(), root)
+    return facts.cause("failed", f"the program stopped: {what}", (*case.line_of_stop, *lines), mend)
 
 
 def asked_of_none(facts: TensorFacts, stop: Stop) -> Cause:
@@ -639,7 +665,7 @@ def named_in(code: str) -> str:
     'g'
     """
     names = [name for match in _BACKWARD.finditer(code) for name in match.groups()]
-    names += map(ast.unparse, fixes.roots_in(parse(code)) if ".grad(" in code else ())
+    names += (ast.unparse(one).removesuffix(".sum()") for one in fixes.roots_in(parse(code)) if ".grad(" in code)
     return next((name for name in names if name not in (None, "autograd", "torch")), "")
 
 
@@ -650,6 +676,7 @@ ANSWERS = {
     LEAF_WRITTEN: leaf_written,
     NOT_SCALAR: not_scalar,
     "One of the differentiated Tensors does not require grad": asked_of_none,
+    "appears to not have been used in the graph": asked_in_vain,
     "derivative for ": without_derivative,
     "' object has no attribute 'backward'": lambda facts, stop: (without_graph if facts.cuts else other_error)(
         facts, stop

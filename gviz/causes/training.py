@@ -59,7 +59,10 @@ def mend_of_clearing(facts: TensorFacts) -> str:
     return first_true(
         ("clip_grad_value_" in code, "give clip_grad_value_ a bound above 0"),
         ("clip_grad" in code, "give clip_grad_norm_ a bound above 0"),
-        (history.is_optimized and not steps, f"call step() of the optimizer that has {facts.name} before that"),
+        (
+            history.is_optimized and not (steps or case.stop),
+            f"call step() of the optimizer that has {facts.name} before that",
+        ),
         ("zero_grad(" in code and 0 < steps < history.arrivals, AFTER_STEP),
         ("zero_grad(" in code, f"call zero_grad() {before}{after}"),
         (not history.is_optimized, "read .grad before that"),
@@ -314,6 +317,10 @@ def accumulated(facts: TensorFacts) -> Cause:
     when = first_true(
         (facts.closure, f"in {facts.closure}(), before each backward()"),
         (history.is_optimized and 0 < (history.steps or 0) < history.arrivals, "after each step()"),
+        (
+            history.used_sum and facts.case.graph.code.count(".backward(") > 1,
+            "before the first backward() for each step()",
+        ),
         (history.is_stale and history.is_optimized is None, "after each update"),
         (True, "before each backward()"),
     )

@@ -51,9 +51,18 @@ WITHOUT_GRADIENT = (
     Verdict(missing.is_taken_away, training.taken_away),
     Verdict(always, missing.cleared_in_saved_graph),
     Verdict(lambda one: one.history.stepped_after and not one.history.arrivals, training.of_other_steps),
-    Verdict(lambda one: one.history.grad_of_others and not one.history.is_optimized, missing.beside_functions),
+    Verdict(
+        lambda one: (
+            one.history.grad_of_others
+            and not (one.history.is_optimized or one.case.stop or ".backward(" in one.case.graph.code)
+        ),
+        missing.beside_functions,
+    ),
     Verdict(missing.is_forgotten, missing.not_run),
-    Verdict(lambda one: one.case.has_run and one.is_of_other_call and one.history.steps, training.of_other_backward),
+    Verdict(
+        lambda one: one.case.has_run and one.is_of_other_call and (one.history.steps or one.history.is_updated),
+        training.of_other_backward,
+    ),
     Verdict(lambda one: one.cuts and (one.case.has_run or not one.case.nodes), missing.cut_off),
     Verdict(lambda one: one.case.has_run, missing.bias_beside_derivatives),
     Verdict(lambda one: one.case.has_run and missing.has_replaced(one), missing.overwritten),

@@ -9,17 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from gviz.causes.assignments import line_numbers
 from gviz.causes.cuts import at_cuts, clause_of_cuts
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import out_of_place
 from gviz.causes.not_finite import LOGITS, brought_not_finite, with_input
 from gviz.causes.stopped import named_in
-from gviz.causes.syntax import calls_of
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
-from gviz.graphs import MIXED, Edge, GraphCut, Node, Place, TensorRow
+from gviz.graphs import MIXED, Edge, Node, Place
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions, summed_dims, times
 from gviz.passes.part import VIEW, nodes_saved, slope_formula
@@ -506,16 +504,7 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     text, meant = f"the other factor is 0, as {names} {are}: give {them} other numbers", ""
     if all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins):
         meant = f"if {names} {are} to begin at 0: a gradient comes to {them}, and a step changes {them}"
-    return tuple(line for row in rows for line in lines_of_zeros(case, row)), Mend(text, meant)
-
-
-def lines_of_zeros(case: Diagnosis, row: TensorRow) -> Lines:
-    """Return the line that has written a tensor last; else that which has made it of zeros, or has made its module."""
-    if row.history.written is not None:
-        return case.line_of(row.history.written)
-    makers = [line.statement for line in case.assignments.writers.get((".", row.name.rpartition(".")[2]), ())]
-    lines = [one for one in makers if [*calls_of(one, "zeros", "zeros_like")]]
-    return case.line_of(Place(lines[0].lineno) if len(lines) == 1 and "." in row.name else row.place)
+    return tuple(line for row in rows for line in case.line_of(row.history.written or row.place)), Mend(text, meant)
 
 
 def with_other_ways(facts: TensorFacts, cause: Cause, edges: Sequence[Edge]) -> Cause:
@@ -532,21 +521,14 @@ def with_other_ways(facts: TensorFacts, cause: Cause, edges: Sequence[Edge]) -> 
     cuts = [
         cut
         for cut in facts.cuts
-        if cut.reason != "no_grad" and late.isdisjoint(cut.leaves) and not (cut.is_freed or is_idle(case, cut))
+        if cut.is_used and cut.reason != "no_grad" and late.isdisjoint(cut.leaves)
+        if not (cut.is_freed or case.chain_of(cut)[-1].is_idle)
     ]
     return (
         cause.besides(clause_of_cuts(case, cuts, "what is made from it"), *at_cuts(case, cuts), "on another way,", "or")
         if cuts
         else cause
     )
-
-
-def is_idle(case: Diagnosis, cut: GraphCut) -> bool:
-    """Return whether nothing but 0 came to the operations that use what a cut has left; of numbers the text tells."""
-    lines = [line_numbers(one.statement) for one in case.way_of(cut)] if not cut.is_used else []
-    at = [(case.line_in_text(case.line_of_node(one)), one.grad.arrived) for one in case.nodes.values()]
-    came = ([arrived for line, arrived in at if line in own and arrived is not None] for own in lines)
-    return case.chain_of(cut)[-1].is_idle or any(one and all(arrived.has_only(0.0) for arrived in one) for one in came)
 
 
 def zeroed(facts: TensorFacts, head: str) -> Cause:

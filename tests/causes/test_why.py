@@ -2531,7 +2531,7 @@ loss.backward()
 """,
         "no path",
         [10],
-        "a = self.aux(h); and use it where loss is computed",
+        "a = self.aux(h); and use it where loss is computed, if that does not",
     ),
     "another_loss": (
         "v",
@@ -2573,8 +2573,8 @@ total = fit + (v ** 2).sum()
 fit.backward()
 """,
         "no path",
-        [6, 5],
-        "total.backward() in its place",
+        [3],
+        "use v where fit is computed",
     ),
     "only_printed": (
         "v",

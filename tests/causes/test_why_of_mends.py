@@ -582,7 +582,7 @@ class Low(nn.Module):
 net = Low()
 loss = net(torch.ones(4, 2)).pow(2).mean()
 """,
-        [11, 9],
+        [11, 12],
         "the other factor is 0, as net.b is: give it other numbers",
     ),
     "a sigmoid between two layers": (

@@ -1,0 +1,278 @@
+"""``gviz why`` of programs that stop with an error, of one loss among several, and of the first of many bad gradients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gviz as package
+from gviz import SourceOptions
+from gviz.causes.diagnosis import Cause
+from gviz.causes.why import why, why_all
+from gviz.graphs import Graph
+
+ENGINES = ["gviz", pytest.param("torch", marks=pytest.mark.torch)]
+
+pytestmark = pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
+
+
+def graph_of(folder: Path, program: str, engine: str, *roots: str) -> Graph:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (folder / "train.py").write_text(program)
+    options = SourceOptions(diagnose=True, engine=engine, roots=roots)
+    graph: Graph = package.read(folder / "train.py", options, rootless=True).graph
+    return graph
+
+
+def lines_of(cause: Cause) -> list[int]:
+    return [place.line for place, _ in cause.lines]
+
+
+DERIVATIVE = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def derivative(u, x, {option}):
+    return torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+for i in range(2):
+    x, t = torch.rand(5, 1, requires_grad=True), torch.rand(5, 1)
+    u = net({x})
+    t.requires_grad_()
+    loss = (derivative(u, {of}) - {target}).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    {clip}
+    opt.step()
+"""
+SOUND = {"option": "n=1", "x": "x", "of": "x", "target": "1", "clip": "opt.zero_grad"}
+IN_VAIN = {
+    "made to require one after its use": (
+        {"x": "x + t", "of": "t"},
+        [7, 11],
+        "call x.requires_grad_() before it is used; or use x where u is computed",
+    ),
+    "cut off": ({"x": "x.detach()"}, [7, 10], "u = net(x)"),
+    "not used": ({"x": "torch.ones(5, 1)"}, [7, 9], "use x where u is computed"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", IN_VAIN)
+def test_what_autograd_is_asked_for_in_vain_is_told_to_all_that_wait_for_backward(
+    tmp_path: Path, case: str, engine: str
+) -> None:
+    change, lines, mend = IN_VAIN[case]
+    graph = graph_of(tmp_path, DERIVATIVE.format(**SOUND | change), engine)
+    for cause in (why(graph, name) for name in ("net.0.weight", "net.2.bias", "x")):
+        assert (cause.verdict, lines_of(cause), cause.mend) == ("failed", lines, mend)
+    assert not [one for one in why_all(graph_of(tmp_path, DERIVATIVE.format(**SOUND), engine)) if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_list_that_autograd_is_asked_for_the_place_is_told(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nclass Env:\n    def __init__(self):\n"
+        "        self.x = [torch.randn(3, requires_grad=True) for _ in range(3)]\n    def forces(self):\n"
+        "        e = self.x[0].sum() * self.x[2].sum()\n        return torch.autograd.grad(e, self.x)\n"
+        "env = Env()\nsum(env.forces()).sum().backward()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "env.x[2]")
+    assert (cause.verdict, lines_of(cause)) == ("failed", [7])
+    assert cause.what.endswith("e is not made from self.x[1]")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_error_after_a_derivative_and_before_backward_is_why_there_is_no_gradient(
+    tmp_path: Path, engine: str
+) -> None:
+    program = DERIVATIVE.format(**SOUND | {"target": "torch.ones(4, 3)"})
+    program = program.replace("    loss = (", "    ux = derivative(u, x)\n    loss = (")
+    causes = [one for one in why_all(graph_of(tmp_path, program, engine)) if one.name not in ("t", "n")]
+    assert {(one.verdict, *lines_of(one)) for one in causes} == {("failed", 13)}
+    program = DERIVATIVE.format(**SOUND | {"option": "n=torch.ones(3)"}).replace(
+        "create_graph", "grad_outputs=n, create_graph"
+    )
+    causes = [one for one in why_all(graph_of(tmp_path, program, engine)) if one.name not in ("t", "n")]
+    assert {(one.verdict, *lines_of(one)) for one in causes} == {("failed", 7)}
+
+
+PAIR = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Pair:
+    def __init__(self):
+        self.g, self.d, self.b = nn.Linear(2, 3), nn.Linear(3, 1), nn.Parameter(torch.zeros(1))
+        self.opt_g = torch.optim.SGD(self.g.parameters(), lr=0.1)
+        self.opt_d = torch.optim.SGD([*self.d.parameters(), self.b], lr=0.1)
+    def step(self, z, real):
+        fake = self.g(z)
+        score = {score}
+        loss_d = (score + self.b).mean()
+        self.opt_d.zero_grad()
+        loss_d.backward()
+        {clip}
+        self.opt_d.step()
+        loss_g = -self.d(fake).mean()
+        self.opt_g.zero_grad()
+        loss_g.backward()
+        self.opt_g.step()
+pair = Pair()
+for i in range(3):
+    pair.step(torch.randn(4, 2), torch.randn(4, 3))
+"""
+FAKE = "self.d(fake.detach()) - self.d(real)"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_an_error_for_want_of_a_gradient_what_has_kept_that_away_is_the_cause(tmp_path: Path, engine: str) -> None:
+    norms = "norms = [p.grad.norm() for p in self.d.parameters()]"
+    program = PAIR.format(score=f"torch.tensor(({FAKE}).tolist())", clip=norms)
+    graph = graph_of(tmp_path, program, engine)
+    cut, later = why(graph, "pair.d.weight"), why(graph, "pair.g.weight")
+    assert (cut.verdict, lines_of(cut)) == ("detached", [11])
+    assert (later.verdict, lines_of(later)) == ("failed", [15])  # its backward was to come
+    assert later.mend == "see first why the gradient that it takes is None"
+    sound = why_all(graph_of(tmp_path, PAIR.format(score=FAKE, clip=norms), engine))
+    assert not [one for one in sound if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_error_of_clipping_does_not_send_the_step_before_the_clipping(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nnet = torch.nn.Linear(3, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "net(torch.ones(2, 3)).sum().backward()\nopt.zero_grad()\n"
+        "torch.nn.utils.clip_grad_value_(net.parameters(), 1.0)\nopt.step()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == ("taken away", [5])
+    assert cause.mend == "call zero_grad() before backward(), and step() after it"
+
+
+REFUSED = {
+    "w = torch.randn(3, requires_grad=True).double()": "w = torch.randn(3).double().requires_grad_()",
+    "w = torch.nn.Parameter(torch.zeros(1)) - 0.5": "w = torch.nn.Parameter(torch.zeros(1) - 0.5)",
+    "v = torch.ones(2, requires_grad=True); w = v * 2": "give the optimizer what w is made from: v",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_an_optimizer_refuses_as_no_leaf_is_not_to_retain_its_gradient(
+    tmp_path: Path, line: str, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, f"import torch\n{line}\nopt = torch.optim.SGD([w], lr=0.1)\n", engine), "w")
+    assert (cause.verdict.partition(":")[0], lines_of(cause), cause.mend) == ("not a leaf", [2], REFUSED[line])
+
+
+TWO = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+a, b = nn.Linear(3, 1), nn.Linear(3, 1)
+opt_a = torch.optim.SGD({params}, lr=0.1)
+opt_b = torch.optim.SGD(b.parameters(), lr=0.1)
+for i in range(4):
+    x = torch.randn(5, 3)
+    {clear}
+    loss = a(x).square().mean()
+    loss.backward()
+    {more}
+    opt_a.step()
+    last = (b(x) {joint}).square().mean()
+    opt_b.zero_grad()
+    last.backward()
+    opt_b.step()
+"""
+PLAIN = {"params": "a.parameters()", "clear": "opt_a.zero_grad()", "more": "", "joint": "- 1"}
+OF_FIRST = {
+    "sound": ({}, "ok", ""),
+    "sound, with a later gradient": ({"joint": "+ a(x)"}, "ok", ""),
+    "sound, of two losses": ({"joint": "+ a(x)", "more": "loss = a(x).mean(); loss.backward()"}, "accumulated", "none"),
+    "not cleared": (
+        {"clear": ""},
+        "not cleared",
+        "call zero_grad(), or a.bias.grad = None, before the first backward()",
+    ),
+    "no optimizer has it": ({"params": "[a.weight]"}, "not trained", ""),
+    "a step too early": ({"clear": "opt_a.zero_grad(); opt_a.step(); opt_a.step = list"}, "not used", ""),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", OF_FIRST)
+def test_a_question_about_one_loss_of_several_hears_what_all_steps_have_used(
+    tmp_path: Path, case: str, engine: str
+) -> None:
+    change, verdict, mend = OF_FIRST[case]
+    cause = why(graph_of(tmp_path, TWO.format(**PLAIN | change), engine, "loss"), "a.bias")
+    assert (cause.verdict, cause.is_wrong) == (verdict, verdict.startswith("not ") and verdict != "not trained")
+    assert cause.mend.startswith(mend)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_the_program_trains_by_another_loss_is_no_moving_average(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nw, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)\n"
+        "for i in range(3):\n    for one in (w, v):\n        loss = one.square().sum()\n        loss.backward()\n"
+        "    with torch.no_grad():\n        w -= 0.1 * w.grad; v -= 0.1 * v.grad\n        w.grad = v.grad = None\n"
+        "    other = w.exp().sum()\nother.backward()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "v")
+    assert (cause.verdict, "moving average" in cause.what) == ("cleared", False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nan_is_followed_to_the_first_backward_on_the_root_that_is_asked_for(tmp_path: Path, engine: str) -> None:
+    program = TWO.format(**PLAIN).replace("a(x).square()", "(a(x).square() * min(1, 2 - i)).log()", 1)
+    other = why(graph_of(tmp_path, program, engine), "a.bias")
+    assert (other.verdict, other.mend) == ("nan", "gviz why SOURCE --root loss tells of that one")
+    reading = package.read(tmp_path / "train.py", SourceOptions(diagnose=True, engine=engine, roots=("loss",)))
+    cause = why(reading.graph, "a.bias")
+    assert (cause.verdict, lines_of(cause), "log" in cause.what) == ("nan", [10], True)
+    assert "the first with nan or inf" in reading.notes[0].text
+    last = why(graph_of(tmp_path, program, engine, "last"), "b.bias")
+    assert last.verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_new_parameter_in_a_module_is_not_laid_to_the_line_that_makes_the_module(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nnet = torch.nn.Linear(3, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for i in range(2):\n    loss = net(torch.ones(2, 3)).square().sum()\n"
+        "    net.weight = torch.nn.Parameter(net.weight.detach().clone())\n"
+        "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, 2 in lines_of(cause)) == ("overwritten", False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_model_beside_its_trained_copy_is_told_that_the_loss_is_made_from_another(
+    tmp_path: Path, engine: str
+) -> None:
+    program = (
+        "import copy\nimport torch\ndef train(net, opt):\n    for i in range(2):\n        opt.zero_grad()\n"
+        "        loss = net(torch.ones(2)).sum()\n        loss.backward()\n        opt.step()\n    return loss\n"
+        "net = torch.nn.Linear(2, 1)\nloss = train({}, torch.optim.SGD(net.parameters(), 0.1))\n"
+    )
+    cause = why(graph_of(tmp_path, program.format("copy.deepcopy(net)"), engine), "net.weight")
+    assert cause.verdict == "no path"
+    assert cause.what == "loss is made from another net.weight, such as that of a copy, which no optimizer has"
+    assert cause.mend == "compute loss from this one, or give the optimizer the other"
+    assert not why(graph_of(tmp_path, program.format("net"), engine), "net.weight").is_wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_choice_it_is_not_said_that_the_loss_does_not_use_it(tmp_path: Path, engine: str) -> None:
+    program = (
+        "import torch\nfrom torch import nn\ntorch.manual_seed(0)\nbody = nn.Linear(3, 4)\n"
+        "mix = nn.MultiheadAttention(4, 2)\nh = (body(torch.randn(5, 7, 3)) > 0).float()\n"
+        "loss = mix(h, h, h)[0].square().mean()\nloss.backward()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "body.weight")
+    assert (lines_of(cause), "does not use it" in cause.what) == ([6], False)
