@@ -28,6 +28,7 @@ from gviz.graphs import (
     Flow,
     Gradient,
     Graph,
+    GraphCut,
     Hooked,
     Module,
     Moment,
@@ -206,6 +207,7 @@ class Origin(NamedTuple):
         numbers: of its result, where that is small; without a dtype, which a box shows only where its tensor has a name.
         given: what its call was given that has no gradient, in order.
         others: the numbers of its other results, by the number of the output.
+        began: as :attr:`gviz.graphs.Recorded.began`.
     """
 
     place: Place | None
@@ -215,6 +217,7 @@ class Origin(NamedTuple):
     numbers: Numbers | None = None
     given: Sequence[Argument] = ()
     others: Mapping[int, Numbers | None] | None = None
+    began: GraphCut | None = None
 
 
 @without_collecting()
@@ -674,6 +677,7 @@ class Walker:
                     if alike not in self.beside:
                         self.beside[alike] = recorded, recorded._replace(given=names, given_numbers=values)
                     recorded = self.beside[alike][1]
+                recorded = recorded._replace(began=origin.began) if origin.began is not None else recorded
                 if origin.others:
                     named = {at: one for at, one in enumerate(recorded.results) if one is not None}
                     results = {0: origin.numbers, **origin.others, **named}

@@ -85,6 +85,7 @@ FULL = Graph(
                 given=("x",),
                 given_numbers=(Numbers.of(2.0),),
                 results=(Numbers.of(3.0), None),
+                began=GraphCut(Place(3), "exp", "not finite", span=(3, 4, 3, 11)),
             ),
             later=Later(
                 Numbers.of(2.8),

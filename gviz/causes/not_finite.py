@@ -12,7 +12,6 @@ from functools import lru_cache
 from gviz.causes.diagnosis import (
     Cause,
     Diagnosis,
-    Lines,
     at_line,
     backward_of,
     first_true,
@@ -21,7 +20,8 @@ from gviz.causes.diagnosis import (
     sign_in_program,
 )
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import calls_of, has, last_name, operands_of_call, parse, statements
+from gviz.causes.fixes import FROM_NUMBERS
+from gviz.causes.syntax import calls_of, has, last_name, operands_of_call, statements
 from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
 from gviz.formulas.expressions import output_name
 from gviz.formulas.formula import UNKNOWN
@@ -102,8 +102,8 @@ DOMAINS = {
 }  # fmt: skip
 """Operations that are nan, or have a derivative that is, at some finite inputs: outside of their domain."""
 
-LOGARITHMIC = ("log", "log2", "log10", "rsqrt")
-"""Functions that are infinite at 0, and nan below."""
+DATA = "look at the data, and at what is computed of them"
+"""What to do about numbers that were not finite before any operation on tensors."""
 
 SHRINKING = ("*", "/", "**", "exp", "square")
 """Operations whose result is 0, of numbers that are not, only where it is too small."""
@@ -427,17 +427,11 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         and len(operands_of(case, first)) < first.recorded.slots
     )
     if is_unseen or (first.name == UNKNOWN and line):
-        given = Cause(
-            name,
-            "nan",
-            f"{what}: what {sign} is given is not finite",
-            (),
-            "look at the data, and at what is computed of them before this line",
-        )
-        cause = infinite_at_0(case, name, given.what, case.code_of(line), line) or given
+        head, mend = f"{what}: what {sign} is given is not finite", f"{DATA} before this line"
+        cause = begun_outside(case, name, head, user) or Cause(name, "nan", head, (), mend)
         return cause._replace(lines=tuple(dict.fromkeys((*line, *cause.lines))))
     if first.kind != "operation":
-        return not_finite_input(case, name, what, first, line)
+        return not_finite_input(case, name, what, first)
     number = first.value.not_finite if first.value is not None else ""
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
     divisors = operands_of(case, first)[-1:] if not case.graph.code else []  # whose quotient is not kept
@@ -551,15 +545,16 @@ def operands_of(case: Diagnosis, node: Node) -> list[Node]:
     return [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
 
 
-def not_finite_input(case: Diagnosis, name: str, what: str, node: Node, used: Lines) -> Cause:
-    """Return the cause for nan or inf that a leaf, or the data, had when it was used by a line."""
+def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause:
+    """Return the cause for nan or inf that a leaf, or the data, had when it was used."""
     row = case.rows.get(node.name or "")
     lines = case.line_of(row.history.written or row.place) if row is not None else ()
     code, dtype = case.code_of(lines), row.value.dtype if row is not None and row.value is not None else ""
-    if node.kind != "leaf" and (
-        cause := infinite_at_0(case, name, f"{what}: {node.name} is not finite itself", node.name, used)
-    ):
-        return cause
+    users = [case.whole.by_id[edge.target] for edge in case.whole.uses[node.id]]
+    if node.kind != "leaf" or not (row and row.history.written):
+        begun = begun_outside(case, name, f"{what}: {node.name} is not finite itself", *users)
+        if begun is not None:
+            return begun
     is_step = row is not None and row.broken is not None  # made anew of what it was before
     if node.kind != "leaf" or not (case.graph.earlier or is_step):
         called = [
@@ -599,57 +594,60 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node, used: Li
     return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
 
 
-def infinite_at_0(case: Diagnosis, name: str, what: str, text: str | None, own: Lines = ()) -> Cause | None:
-    """Return the cause that is an expression which is not finite where a part of it is 0, or below; or None.
+def begun_outside(case: Diagnosis, name: str, what: str, *users: Node) -> Cause | None:
+    """Return the cause that is a call outside of the graph: as the program ran, it made the first nan or inf.
+
+    None where none is known.
 
     Args:
         case: the graph.
         name: of the tensor that is asked about.
         what: that it, or its gradient, is not finite, and what has brought that, as a clause.
-        text: an expression of the program that is not finite, or a line that has it: the nearest one is blamed.
-        own: the line of that text, if a part of it may be to blame, too, whose number is known to be 0, or below.
+        users: the operations that were given what is not finite.
     """
-    writers, seen = case.assignments.writers, set[str]()
-    todo = [(own, part) for part in ast.walk(parse(text or ""))]
-    for lines, part in todo:  # grows while it is read
-        zero = zero_of(part) if lines else None
-        base = ast.unparse(zero) if zero is not None else ""
-        value = case.rows[base].value if base in case.rows else None
-        is_below = (value or Numbers()).summary.smallest < 0
-        where = first_true(
-            (value is None and lines is own, ""),  # it may never be 0
-            (last_name(part) == "sqrt", "below 0" * (value is None or is_below)),
-            (value is None and last_name(part) in LOGARITHMIC, "0, or below"),
-            (value is None or has_zero(value), "0"),
-            (True, "below 0" * (is_below and last_name(part) in LOGARITHMIC)),
+    call = next((user.recorded.began for user in users if user.recorded.began is not None), None)
+    if call is None:
+        return None
+    lines, part = case.line_of(call.place), case.expression_of(call)
+    if call.call in FROM_NUMBERS:
+        makers = (
+            case.assignments.writers.get((None, getattr(one, "id", "")), ()) for one in ast.walk(part or ast.Pass())
         )
-        if zero is not None and where:
-            joint, already, first = (  # what is not known may be nan or inf already
-                (
-                    ";",
-                    f", and may be so where {base} is nan or inf already",
-                    f"look at the data; see what makes {base}, if it is nan or inf; or ",
-                )
-                if value is None
-                else (", as", "", "")
-            )
-            what = f"{what}{joint} {ast.unparse(part)} is not finite where {base} is {where}{already}"
-            mend = with_text(f"{first}keep {base} above 0, as {{x}}.clamp(min=1e-6) does", zero, base)
-            return Cause(name, "nan", what, lines, mend)
-        variable = getattr(part, "id", "")
-        is_fine = is_known_finite(case, variable)
-        keys = [
-            key for key in writers if key[1] == variable and variable not in seen and not (is_fine and key[0] is None)
-        ]
-        todo += [
-            (case.line_of(Place(one.statement.lineno)), inner)
-            for key in keys
-            for one in writers[key]
-            for value, to in case.assignments.flows_of(one)
-            if key in to
-            for inner in ast.walk(value)
-        ]
-        seen.add(variable)
+        alone = [own[0].statement.lineno for own in makers if len(own) == 1]
+        given = (line for number in alone for line in case.line_of(Place(number)))
+        return Cause(
+            name, "nan", f"{what}, nor what {call.call}() was given", tuple(dict.fromkeys((*lines, *given))), DATA
+        )
+    sign = first_true(("div" in call.call, "/"), ("pow" in call.call, "**"), (True, call.call))
+    operand = operand_of(part)
+    text = first_true(
+        (
+            sign == "/",
+            "its divisor is 0, or too small for its dtype: add a small number to " + ("{x}" if operand else "it"),
+        ),
+        (sign == "**" and has(part or ast.Pass(), lambda one: isinstance(one, ast.USub)), POWER_OF_ZERO),
+        (sign in (*DOMAINS, *MENDS_OF_NAN), MENDS_OF_NAN.get(sign, outside_of_domain(sign))),
+        (
+            True,
+            MENDS_OF_MATRICES.get(sign, f"see what {sign} is given: finite numbers, which may be too large, or none"),
+        ),
+    )
+    mend = with_text(text, operand, sign).replace(", whose slope is 0 there", "")
+    return Cause(name, "nan", f"{what}; {sign} makes the first such number, outside of the graph", lines, mend)
+
+
+def operand_of(node: ast.AST | None) -> ast.expr | None:
+    """Return the operand of an expression that is to be another one, as what it is divided by; None for none.
+
+    >>> parts = (parse(one).body[0].value for one in ("d ** -0.5", "1 / d", "torch.div(x, d)", "d.log()"))
+    >>> [ast.unparse(operand_of(part)) for part in parts]
+    ['d', 'd', 'd', 'd']
+    """
+    match node:
+        case ast.BinOp(part, ast.Pow()) | ast.BinOp(_, ast.Div(), part):
+            return part
+        case ast.Call():
+            return next(iter(operands_of_call(node)["div" in last_name(node) :]), None)
     return None
 
 
@@ -657,26 +655,6 @@ def is_known_finite(case: Diagnosis, name: str) -> bool:
     """Return whether the program has a tensor of a name whose numbers are known, and finite."""
     value = case.rows[name].value if name in case.rows else None
     return value is not None and value.is_finite
-
-
-def zero_of(node: ast.AST) -> ast.expr | None:
-    """Return the part of an expression that is not to be 0, as what it is divided by; None for none.
-
-    >>> parts = (parse(one).body[0].value for one in ("d ** -0.5", "1 / d", "torch.pow(d, -1)", "d.log()"))
-    >>> [ast.unparse(zero_of(part)) for part in parts]
-    ['d', 'd', 'd', 'd']
-    """
-    match node:
-        case ast.BinOp(part, ast.Pow(), ast.UnaryOp(ast.USub())) | ast.BinOp(_, ast.Div(), part):
-            is_kept_above = last_name(part).startswith("clamp") or (  # or x.std() + 1e-8
-                isinstance(part, ast.BinOp) and isinstance(part.right, ast.Constant)
-            )
-            return None if isinstance(part, ast.Constant) or is_kept_above else part
-        case ast.Call(_, [*_, last]) if last_name(node) == "pow" and isinstance(last, ast.UnaryOp):
-            return operands_of_call(node)[0]
-        case ast.Call(called) if last_name(node) in (*LOGARITHMIC, "sqrt", "reciprocal"):
-            return None if ast.unparse(called).startswith("math.") else next(iter(operands_of_call(node)), None)
-    return None
 
 
 def with_input(case: Diagnosis, mend: str, *edges: Edge) -> str:

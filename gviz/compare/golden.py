@@ -34,7 +34,7 @@ def bare(node: Node) -> Node:
     """Return a node of a skeleton."""
     numbers = node.numbers and Numbers(node.numbers.shape, node.numbers.dtype)
     recorded = node.recorded._replace(seconds=None, kept=None, attrs=(*node.recorded.options.items(),), tensors=())
-    recorded = recorded._replace(results=(), given_numbers=())
+    recorded = recorded._replace(results=(), given_numbers=(), began=None)
     own = node._replace(numbers=numbers, grad=NO_GRADIENT, state="", expression="", place=None, recorded=recorded)
     return own._replace(later=None, name=None if node.is_letter else node.name, is_letter=False)
 

@@ -261,6 +261,8 @@ class Recorded(NamedTuple):
             for.
         is_written: whether it has written its result in place.
         tensors: the names of what it saved that is a tensor, or several.
+        began: the call outside of the graph that has made the first nan or inf which it was given from there; None
+            where there is none, or none is known.
     """
 
     slots: int = 0
@@ -274,6 +276,7 @@ class Recorded(NamedTuple):
     given: tuple[str, ...] = ()
     given_numbers: tuple[Numbers | None, ...] = ()
     results: tuple[Numbers | None, ...] = ()
+    began: GraphCut | None = None
 
     def result(self, number: int) -> Numbers | None:
         """Return the numbers of one of several results, which are counted from 0; None where they are not known."""
@@ -443,7 +446,7 @@ class GraphCut(NamedTuple):
     Args:
         place: its line, with its run if it ran once.
         call: the name of the function.
-        reason: ``detached``, ``no_grad``, ``no derivative`` or ``frozen``.
+        reason: ``detached``, ``no_grad``, ``no derivative`` or ``frozen``; ``not finite`` where it has made nan or inf.
         source: the name of the tensor inside that one tensor was cut off from; "" if it has none, or there are several.
         leaves: names of the leaves behind what was cut off.
         is_used: whether what came of it is used in the graph.

@@ -17,7 +17,7 @@ from gviz.sources.derivatives import origin_in_derivative
 from gviz.trace import Trace
 from gviz.trace.facts import recall
 from gviz.trace.frames import Chain
-from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, Write, record_of
+from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, NodeRecord, Write, record_of
 from gviz.walk import Argument, NodeFlow, Origin, grad_fn, graph_nodes, is_freed, memory_kept
 
 CHANGED = re.compile(
@@ -93,7 +93,13 @@ class Lines:
             given = tuple(map(as_row, self.sites.arguments_of(noted, type(inner).__name__)))
             self.rows_times_matrix[inner] = Origin(place, numbers=result, given=given)
         numbers = noted.numbers or (own and own.numbers)
-        return tuple.__new__(Origin, (place, is_written, seconds, memory, numbers, arguments, noted.others))
+        began = self.beginning(noted) if noted.outside else None
+        return tuple.__new__(Origin, (place, is_written, seconds, memory, numbers, arguments, noted.others, began))
+
+    def beginning(self, noted: NodeRecord) -> GraphCut | None:
+        """Return the call outside of the graph that has made the first nan or inf of what an operation was given."""
+        call = next((one.began for one in noted.outside if one.began is not None and one.began.name), None)
+        return call and GraphCut(self.place(call.place), call.name, "not finite", span=self.span(call))
 
     def function(self, call: FunctionCall | None) -> int:
         """Return the place of a call among the functions; -1 for none."""

@@ -20,8 +20,8 @@ from weakref import ref
 
 from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers, elements_of
-from gviz.trace.cuts import CHECKPOINT, FROM_NUMBERS, OutsideGraph, flat
-from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.cuts import CHECKPOINT, FROM_NUMBERS, OutsideGraph
+from gviz.trace.facts import MOST_ITEMS, ByTensor, flat, recall, remember, tensors_in
 from gviz.trace.frames import RunningProgram
 from gviz.trace.gradients import Gradients
 from gviz.trace.listening import NUMBERS, SHARES, Listener, Observer, ParameterGroups, is_write
@@ -123,7 +123,7 @@ class Trace(Observer):
             )
             if call.writes and self.versions is not None and (before := self.versions.before_write(result)) is not None:
                 constants = (Constant(0, before), *constants)
-            outside = self.outside.cut_off_among(args) if self.outside.cuts else ()
+            outside = self.outside.cut_off_among(args) if self.outside.cuts or self.valued else ()
             function = self.frames.function() if self.nested else None
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
             value = None if number else self.value_of(result)
@@ -191,6 +191,11 @@ class Trace(Observer):
             args = (*(own for part in used for own in part.parameters()), *args[1:])
             call = call._replace(name=CHECKPOINT)
         is_frozen = name == "requires_grad_" and args[1:] == (False,) and not self.outside.never_required(result)
+        call = (
+            call._replace(began=self.beginning(call, args, result))
+            if self.valued and self.gradients.stepping is None  # in a step many calls write what an optimizer keeps
+            else call
+        )
         if name == "detach_" or is_frozen:
             self.outside.put_outside(result, call, name)
         else:
@@ -223,11 +228,31 @@ class Trace(Observer):
         if name == "grad":
             self.gradients.asked_at = call.place
             self.gradients.first_run = self.gradients.first_run or self.frames.runs
-        for leaf in flat(args[1]) if name == "grad" else ():
-            if isinstance(leaf, self.tensor):
-                remember(self.autograd_grad, leaf, call.place)
-        for one in (each for each in flat(list(result)) if isinstance(each, self.tensor)):
+        for leaf in tensors_in(args[1], self.tensor) if name == "grad" else ():
+            remember(self.autograd_grad, leaf, call.place)
+        for one in tensors_in(result, self.tensor, MOST_ITEMS):
             self.record_tensor(name, args, one, call, seconds)
+
+    def beginning(self, call: CallRecord, args: tuple[Any, ...], result: Any) -> CallRecord | None:
+        """Return the call that has made the first nan or inf which came into a result outside the graph.
+
+        None where there is none, or none is known: as of what the program has put in, such as the -inf of a mask, of
+        which a call may make nan. One without a name where the result is finite, and what it was made from is not: what
+        is computed of it may not be finite for that, as 1 / exp(-inf).
+        """
+        value, parts = self.value_of(result), [one for one in flat(args, MOST_ITEMS) if one is not result]
+        records = [(one, recall(self.outside.records, one)) for one in parts]
+        begun = [(self.value_of(one), record.began) for one, record in records if record and record.began]
+        if value is None or value.is_finite:
+            return call._replace(name="") if begun else None
+        given = (
+            Numbers.of(one) if isinstance(one, float) else self.value_of(one)
+            for one in parts
+            if isinstance(one, float | self.tensor)
+        )
+        bad = (one.has_nan if value.has_nan else not one.is_finite for one in given if one is not None)
+        first = next((began for own, began in begun if own is not None and not own.is_finite), None)
+        return first if begun or any(bad) else call
 
     # ---------------------------------------------------------------- what is kept
     def value_of(self, result: Any, *, is_made: bool = True) -> Numbers | None:

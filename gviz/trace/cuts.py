@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 from weakref import ref
 
-from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.facts import MOST_ITEMS, ByTensor, flat, recall, remember, tensors_in
 from gviz.trace.frames import RunningProgram
 from gviz.trace.records import CallRecord, Cut, CutResult
 from gviz.trace.switches import LIBRARY
@@ -23,7 +23,7 @@ CHECKPOINT = "CheckpointFunction"
 """The Function of ``checkpoint(..., use_reentrant=True)``; of gviz's engine as of PyTorch."""
 
 LATEST = 100
-"""The last numbers made of tensors, which are remembered, and the first items of a list, which are looked at."""
+"""The last numbers made of tensors, which are remembered."""
 
 
 class OutsideGraph:
@@ -76,7 +76,7 @@ class OutsideGraph:
         if before is None:
             self.keep(tensor, self.record_of_result(call, args)._replace(run=self.frames.runs))
         elif (call.writes and not before.reason) and (
-            (record := self.record_of_result(call, args)).reason or record.frozen
+            (record := self.record_of_result(call, args)).reason or record.frozen or record.began
         ):
             made = record._replace(place=before.place, name=before.name, run=before.run, writes=False)
             remember(self.records, tensor, made)
@@ -89,34 +89,31 @@ class OutsideGraph:
             one.cut.is_number = True
 
     def cut_off_among(self, args: tuple[Any, ...]) -> tuple[CallRecord, ...]:
-        """Return what is known of the arguments that were cut off from a graph."""
-        records = (recall(self.records, one) for value in args for one in flat(value))
-        return tuple(each for each in records if each is not None and each.reason)
+        """Return what is known of the arguments that were cut off from a graph, or that nan or inf came into."""
+        records = (recall(self.records, one) for value in args for one in flat(value, MOST_ITEMS))
+        return tuple(each for each in records if each is not None and (each.reason or each.began))
 
     def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
-        records: list[CallRecord] = []
-        inside, is_list, frozen = [], False, set[Any]()
-        for value in () if call.name.endswith("_like") else args:  # of which it takes the shape alone
-            for one in flat(value) if value.__class__ in (list, tuple) else (value,):
-                if not isinstance(one, self.tensor):
-                    continue
-                if one.requires_grad:
-                    inside.append(one)
-                    is_list = is_list or one is not value
-                elif (before := recall(self.records, one)) is not None:
-                    frozen |= before.frozen
-                    records += [before] if before.reason not in ("", "frozen") else []
+        given = () if call.name.endswith("_like") else args  # of which it takes the shape alone
+        tensors = [*tensors_in(given, self.tensor, MOST_ITEMS)]
+        inside = [one for one in tensors if one.requires_grad]
+        known = [before for one in tensors if not one.requires_grad and (before := recall(self.records, one))]
+        records = [before for before in known if before.reason not in ("", "frozen")]
+        frozen = frozenset[Any]().union(*(before.frozen for before in known))
         if inside:
+            is_list = not all(any(one is value for value in args) for one in inside)
             records.insert(0, self.record_of_cut(call, inside, is_number=is_number, is_list=is_list))
         if call.name in FROM_NUMBERS and not records and self.numbers:
-            ids = {id(one) for value in args[:1] for one in flat(value) if not isinstance(one, int)}
+            ids = {id(one) for value in args[:1] for one in flat(value, MOST_ITEMS) if not isinstance(one, int)}
             records = [record for number, record in self.numbers if id(number) in ids and record.reason]
         if not records:
-            return call._replace(frozen=frozenset(frozen)) if frozen else call
+            return call._replace(frozen=frozen) if frozen else call
         first = next((one for one in records if one.cuts), records[0])
         cuts = first.cuts if len(records) == 1 else first.cuts.union(*(one.cuts for one in records))
-        return first._replace(place=call.place, name=call.name, writes=call.writes, cuts=cuts, frozen=frozenset(frozen))
+        return first._replace(
+            place=call.place, name=call.name, writes=call.writes, cuts=cuts, frozen=frozen, began=call.began
+        )
 
     def record_of_cut(
         self, call: CallRecord, tensors: Collection[Any], *, is_number: bool, is_list: bool = False
@@ -135,15 +132,3 @@ class OutsideGraph:
         cut.is_list, cut.last_run = cut.is_list or is_list, self.frames.runs
         cut.runs += 2 if call.writes else 1  # a write into what is outside already is not told again
         return cut.add_tensors(tensors)
-
-
-def flat(value: Any) -> Iterator[Any]:
-    """Yield the first items of nested lists; of anything else the thing itself."""
-    todo, count = [value], 0
-    while todo and count < LATEST:
-        item = todo.pop()
-        if item.__class__ in (list, tuple):
-            todo.extend(reversed(item[:LATEST]))
-        else:
-            count += 1
-            yield item

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
@@ -9,6 +11,10 @@ T = TypeVar("T")
 
 ByTensor: TypeAlias = "dict[int, tuple[Any, T]]"
 """The identity of a tensor -> a weak reference to it, and what is known of it."""
+
+
+MOST_ITEMS = 100
+"""The items of nested lists that are looked at, the first ones."""
 
 
 class TensorRef(ref):  # type: ignore[type-arg]
@@ -35,3 +41,20 @@ def recall(facts: ByTensor[T], tensor: Any) -> T | None:
     """Return the fact that is kept about a tensor; None for none."""
     one = facts.get(id(tensor))
     return one[1] if one is not None and one[0]() is tensor else None
+
+
+def flat(value: object, most: int = sys.maxsize) -> Iterator[Any]:
+    """Yield the first items of nested lists and dictionaries; of anything else the thing itself."""
+    todo, count = list[Any]([value]), 0
+    while todo and count < most:
+        item = todo.pop()
+        if isinstance(item, list | tuple | dict):
+            todo.extend(reversed([*(item.values() if isinstance(item, dict) else item[:most])]))
+        else:
+            count += 1
+            yield item
+
+
+def tensors_in(value: object, kind: type, most: int = sys.maxsize) -> Iterator[Any]:
+    """Yield the tensors among them, as in what a module returns."""
+    yield from (one for one in flat(value, most) if isinstance(one, kind))

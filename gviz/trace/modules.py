@@ -6,14 +6,14 @@ result down, was recorded in it; of calls within calls the innermost one counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 from weakref import ReferenceType, ref
 
 from gviz.graphs import Module
 from gviz.reaching import reached
-from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.facts import ByTensor, recall, remember, tensors_in
 from gviz.trace.listening import Listener, Observer, class_of_calls
 from gviz.trace.versions import next_number
 from gviz.walk import NodeLike, next_nodes
@@ -117,19 +117,6 @@ class ModuleCalls(ModuleObserver):
             node = tensor.grad_fn
             if node is not None and node._sequence_nr() >= call.start:  # noqa: SLF001 - PyTorch's own name
                 node.metadata.setdefault(KEY, []).append(call)
-
-
-def tensors_in(value: Any, kind: type) -> Iterator[Any]:
-    """Yield the tensors in what a module returns: one, or lists and dictionaries of them."""
-    todo = [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, kind):
-            yield item
-        elif isinstance(item, list | tuple):
-            todo += item
-        elif isinstance(item, dict):
-            todo += item.values()
 
 
 def modules_of(

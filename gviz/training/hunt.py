@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gviz.graphs import Place
-from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.facts import ByTensor, recall, remember, tensors_in
 from gviz.trace.listening import Observer
-from gviz.trace.modules import order_of, tensors_in
+from gviz.trace.modules import order_of
 from gviz.trace.versions import next_number
 from gviz.training.running import EngineTensor, RunningModules, path_and_line
 from gviz.walk import NodeLike, all_finite, graph_nodes, saved_names, saved_value

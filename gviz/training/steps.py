@@ -15,8 +15,8 @@ from weakref import ref
 
 from gviz.graphs import Place
 from gviz.text import amount, joined
+from gviz.trace.facts import tensors_in
 from gviz.trace.listening import Listener, Observer, ParameterGroups
-from gviz.trace.modules import tensors_in
 from gviz.training.hunt import Event, Hunt, bad_number
 from gviz.training.log import Log
 from gviz.training.parameters import (

@@ -2144,8 +2144,7 @@ loss = train()
         "nan",
         [9],
         (
-            "look at the data; see what makes torch.tensor([0.0, 1.0, 2.0]) / 3, if it is nan or inf;"
-            " or keep torch.tensor([0.0, 1.0, 2.0]) / 3 above 0,"
+            "log is infinite at 0, and nan below: keep its input above 0,"
             " as (torch.tensor([0.0, 1.0, 2.0]) / 3).clamp(min=1e-6) does"
         ),
     ),
@@ -2160,7 +2159,7 @@ loss.backward()
 """,
         "nan",
         [4],
-        "keep x above 0, as x.clamp(min=1e-6) does",
+        "sqrt is nan below 0: keep its input above it",
     ),
     "a_root_of_data_below_0": (
         "w",
@@ -2174,7 +2173,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "keep x above 0, as x.clamp(min=1e-6) does",
+        "sqrt is nan below 0: keep its input above it",
     ),
     "a_logarithm_of_data_below_0": (
         "w",
@@ -2188,7 +2187,7 @@ loss.backward()
 """,
         "nan",
         [3],
-        "keep x above 0, as x.clamp(min=1e-6) does",
+        "log is infinite at 0, and nan below: keep its input above 0, as x.clamp(min=1e-6) does",
     ),
     "what_a_teacher_has_computed_is_no_data": (
         "w",
@@ -2205,7 +2204,7 @@ loss.backward()
 """,
         "nan",
         [5],
-        "see what it computes",
+        ("its divisor is 0, or too small for its dtype: add a small number to h.norm(dim=-1, keepdim=True)"),
     ),
     "the_first_of_several_weights_that_are_not_finite": (
         "loss",
@@ -2242,7 +2241,7 @@ loss.backward()
 """,
         "nan",
         [4],
-        "look at the data; std of one element is nan: give it more of them",
+        "std of one element is nan: give it more of them",
     ),
     "spread_of_one_element_that_is_kept_above_0": (
         "w",
@@ -2256,7 +2255,7 @@ loss.backward()
 """,
         "nan",
         [4],
-        "look at the data; std of one element is nan: give it more of them",
+        "std of one element is nan: give it more of them",
     ),
     "picked_probabilities_of_0": (
         "w",
