@@ -30,7 +30,7 @@ from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node, Place
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import is_finite, magnitude
-from gviz.passes.part import VIEW, nodes_saved
+from gviz.passes.part import SAME_NUMBERS, VIEW, nodes_saved
 from gviz.reaching import reached
 from gviz.text import joined
 
@@ -380,7 +380,7 @@ def shown_by(case: Diagnosis, node: Node) -> list[Node]:
 
     A constant without a name is made from what its text names.
     """
-    operands, is_same = operands_of(case, node), VIEW.fullmatch(node.label) or node.label == "CloneBackward0"
+    operands, is_same = operands_of(case, node), SAME_NUMBERS.fullmatch(node.label)
     if node.kind == "frozen" and node.name not in case.rows:
         operands += [case.named[one] for one in re.findall(r"[A-Za-z_]\w*", node.name or "") if one in case.named]
     return [one._replace(numbers=node.numbers) if is_same and one.value is None else one for one in operands]
@@ -445,6 +445,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
             is_given_unknown(case, first),
             f"the result of {sign} is not finite, forward; its input was not kept, and may be so, too",
         ),
+        (first.label.startswith(PUT_IN), f"{sign} puts in the first {them}, forward"),
         (True, f"{sign} makes the first {them}, forward"),
     )
     return Cause(name, "nan", f"{what}: {origin}", case.line_of_node(first), mend_of_first(case, first, nodes))
@@ -456,7 +457,12 @@ def mend_of_first(case: Diagnosis, first: Node, alike: Sequence[Node]) -> str:
     is_plain = sign in PLAIN or not has_nan(first.value)  # it is too large
     edges = [min(case.whole.inputs[one.id], key=lambda edge: edge.slot) for one in alike if inputs]
     general = "look at what goes into it: a number that is not finite, or one that is too large for its dtype"
+    number = first.value.not_finite if first.value is not None else "inf"
     text = first_true(
+        (
+            first.label.startswith(PUT_IN),
+            f"put in a finite number in place of {number}, such as {'-' * (number[0] == '-')}1e4: 0 times inf is nan",
+        ),
         (sign == "nll_loss" and (is_plain or is_given_unknown(case, first)), general),
         (
             first.recorded.options.get("exponent", "").startswith("-") and has_zero(inputs[-1].value),
@@ -557,30 +563,18 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
             return begun
     is_step = row is not None and row.broken is not None  # made anew of what it was before
     if node.kind != "leaf" or not (case.graph.earlier or is_step):
-        called = [
-            (last_name(call), operand)
-            for one in statements(code)
-            for call in calls_of(one, *MENDS_OF_NAN)
-            for operand in operands_of_call(call)[:1]
-            if is_known_finite(case, ast.unparse(operand))  # and not nan or inf already
-        ]
         return Cause(
             name,
             "nan",
             f"{what}: {node.name} is not finite itself",
             lines,
-            "; ".join(
-                [
-                    first_true(
-                        (node.kind == "leaf" and not case.graph.code, "see what has written it"),
-                        (node.kind == "leaf" and row is not None and row.history.written, "see what it writes"),
-                        (code.startswith("return "), "see what it computes"),
-                        (True, "look at the data"),
-                    ),
-                    *["and at what is cast to float16, which ends at 65504"] * (dtype == "float16"),
-                    *dict.fromkeys(with_text(MENDS_OF_NAN[sign], operand, sign) for sign, operand in called),
-                ]
-            ),
+            first_true(
+                (node.kind == "leaf" and not case.graph.code, "see what has written it"),
+                (node.kind == "leaf" and row is not None and row.history.written, "see what it writes"),
+                (code.startswith("return "), "see what it computes"),
+                (True, "look at the data"),
+            )
+            + "; and at what is cast to float16, which ends at 65504" * (dtype == "float16"),
         )
     what = f"{what}: {node.name} was not finite any more when this backward began"
     if row is None or not (is_step or row.history.written):
@@ -629,7 +623,7 @@ def begun_outside(case: Diagnosis, name: str, what: str, *users: Node) -> Cause 
         (sign in (*DOMAINS, *MENDS_OF_NAN), MENDS_OF_NAN.get(sign, outside_of_domain(sign))),
         (
             True,
-            MENDS_OF_MATRICES.get(sign, f"see what {sign} is given: finite numbers, which may be too large, or none"),
+            MENDS_OF_MATRICES.get(sign, f"see what {sign} is given: inf, numbers too large for its dtype, or none"),
         ),
     )
     mend = with_text(text, operand, sign).replace(", whose slope is 0 there", "")
@@ -649,12 +643,6 @@ def operand_of(node: ast.AST | None) -> ast.expr | None:
         case ast.Call():
             return next(iter(operands_of_call(node)["div" in last_name(node) :]), None)
     return None
-
-
-def is_known_finite(case: Diagnosis, name: str) -> bool:
-    """Return whether the program has a tensor of a name whose numbers are known, and finite."""
-    value = case.rows[name].value if name in case.rows else None
-    return value is not None and value.is_finite
 
 
 def with_input(case: Diagnosis, mend: str, *edges: Edge) -> str:

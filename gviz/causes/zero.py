@@ -20,7 +20,7 @@ from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import MIXED, Edge, Node, Place
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions, summed_dims, times
-from gviz.passes.part import VIEW, nodes_saved, slope_formula
+from gviz.passes.part import SAME_NUMBERS, nodes_saved, slope_formula
 from gviz.text import joined
 
 MOST = 3
@@ -45,8 +45,8 @@ MENDS_OF_ZERO = {
     "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
     "tanh": "it is flat for inputs this large: make them smaller",
     "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
-    "*": "the other factor is 0 where it is used, as by a mask, or a dropout of all: give it another value",
-    "**": "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
+    "*": "the other factor is 0 where it is used: see what makes it so",
+    "**": "its input is 0, where x ** n has no slope, or n is 0: see what makes it so",
     **dict.fromkeys(
         ("@", "addmm", "convolution", "trilinear", "mkldnn_rnn_layer"),
         "see whether the other factor is 0, such as by a relu or as data of zeros, or its parts cancel out",
@@ -174,11 +174,12 @@ def zero(facts: TensorFacts) -> Cause:
     texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
     texts += f", and {len(edges) - MOST} more" * (len(edges) > MOST)
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
-    mend, ways = mend_of_zero(case, edges[0]), edges[:1]
+    edge = next((one for one in edges if origins_of_factor(case, one)), edges[0])  # of which most is known
+    mend, ways = mend_of_zero(case, edge), [edge]
     if mend is OF_PARTS:  # a gate that is to begin at 0 may keep from that part what comes to others
         ways = [
             way
-            for node in case.above(case.nodes[edges[0].target])
+            for node in case.above(case.nodes[edge.target])
             for way in case.shown.inputs[node.id]
             if is_not_0(node.grad.arrived) and has_only(way.flow.handed, 0.0)
         ]
@@ -189,6 +190,9 @@ def zero(facts: TensorFacts) -> Cause:
     elif factors := gates if mend is OF_PARTS else [one for one in origins if one.kind == "operation" or is_named(one)]:
         more_lines, of_factor = mend_of_factor(case, factors)
         lines, mend = (*lines, *more_lines), mend._replace(meant=of_factor.meant) if mend is OF_PARTS else of_factor
+    else:
+        zeros = (one for one in factors_of(case, case.nodes[edge.target], edge.slot) if is_nothing(case, one))
+        lines = (*lines, *(line for one in zeros for line in case.line_of_node(one)))
     cause = facts.cause("zero", f"{head}: {texts}", lines, mend.text, mend.meant)
     return (
         with_other_ways(facts, cause, edges)
@@ -424,15 +428,17 @@ def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
         set[str](),
     )
     for one in todo:  # grows while it is read
-        node, is_zero = one, is_nothing(one)
-        while VIEW.fullmatch(node.label) and graph.inputs[node.id]:  # 0 if what it is a view of is 0, and only then
+        node, is_zero = one, is_nothing(case, one)
+        while (
+            SAME_NUMBERS.fullmatch(node.label) and graph.inputs[node.id]
+        ):  # 0 if what it is a view of is 0, and only then
             node = graph.by_id[graph.inputs[node.id][0].source]
-        if node.id in seen or not (is_zero or is_nothing(node)):
+        if node.id in seen or not (is_zero or is_nothing(case, node)):
             continue
         seen.add(node.id)
-        inputs = [] if multiplies_by_0(node) else factors_of(case, node)
+        inputs = [part for part in factors_of(case, node) if part.kind == "operation" or is_named(part)]
         todo += inputs
-        if not any(map(is_nothing, inputs)) and (node.kind != "operation" or makes_zeros(case, node)):
+        if not any(is_nothing(case, part) for part in inputs) and (node.kind != "operation" or makes_zeros(case, node)):
             origins.append(node)
     return origins
 
@@ -450,20 +456,24 @@ def factors_of(case: Diagnosis, node: Node, slot: int | None = None) -> list[Nod
 
 def makes_zeros(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation with a result of zeros is what has made them: its inputs are known, or it is flat."""
-    if multiplies_by_0(node) or (sign_in_program(node) in MENDS_OF_ZERO and sign_in_program(node) not in PRODUCTS):
+    if multiplies_by_0(case, node) or (
+        sign_in_program(node) in MENDS_OF_ZERO and sign_in_program(node) not in PRODUCTS
+    ):
         return True
     values, inputs = [one.value for one in factors_of(case, node)], case.whole.inputs[node.id]
     return len(inputs) == node.recorded.slots and all(one is not None and one.is_known for one in values)
 
 
-def is_nothing(node: Node) -> bool:
+def is_nothing(case: Diagnosis, node: Node) -> bool:
     """Return whether a result is known to be 0."""
-    return has_only(node.value, 0.0) or multiplies_by_0(node)
+    return has_only(node.value, 0.0) or multiplies_by_0(case, node)
 
 
-def multiplies_by_0(node: Node) -> bool:
-    """Return whether an operation multiplies by the number 0."""
-    return node.label.startswith("Mul") and dict(node.recorded.held).get("other") == "0"
+def multiplies_by_0(case: Diagnosis, node: Node) -> bool:
+    """Return whether an operation multiplies by the number 0, or by zeros, as dropout of all does."""
+    slopes = (edge.flow.local for edge in case.whole.inputs[node.id])
+    is_by_number = dict(node.recorded.held).get("other") == "0"
+    return node.label.startswith("Mul") and (is_by_number or any(has_only(one, 0.0) for one in slopes))
 
 
 def is_by_number(node: Node) -> bool:
@@ -492,7 +502,7 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     if not tensors:
         first, sign = origins[0], sign_in_program(origins[0])
         general = first_true(
-            (multiplies_by_0(first), "it multiplies by 0"),
+            (multiplies_by_0(case, first), "it multiplies by 0"),
             (sign == "relu", MENDS_OF_ZERO["relu"]),
             (True, "see its inputs"),
         )

@@ -20,6 +20,9 @@ HIDABLE = ("views", "accumulate", "constants")
 VIEW = re.compile(r"(T|Transpose|Permute|View|UnsafeView|ReshapeAlias|Alias|Squeeze|Unsqueeze|Expand)Backward\d+")
 """Operations that show the same numbers in another shape, all of them."""
 
+SAME_NUMBERS = re.compile(rf"{VIEW.pattern}|CloneBackward\d+")
+"""These, and those that copy them."""
+
 NAMES = {"UnsafeView": "reshape", "ReshapeAlias": "reshape"}
 """Those that a program calls by another name."""
 

@@ -230,7 +230,7 @@ class Trace(Observer):
             self.gradients.first_run = self.gradients.first_run or self.frames.runs
         for leaf in tensors_in(args[1], self.tensor) if name == "grad" else ():
             remember(self.autograd_grad, leaf, call.place)
-        for one in tensors_in(result, self.tensor, MOST_ITEMS):
+        for one in tensors_in([*result[:MOST_ITEMS]], self.tensor):
             self.record_tensor(name, args, one, call, seconds)
 
     def beginning(self, call: CallRecord, args: tuple[Any, ...], result: Any) -> CallRecord | None:

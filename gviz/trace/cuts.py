@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 from weakref import ref
 
-from gviz.trace.facts import MOST_ITEMS, ByTensor, flat, recall, remember, tensors_in
+from gviz.trace.facts import MOST_ITEMS, ByTensor, flat, recall, remember
 from gviz.trace.frames import RunningProgram
 from gviz.trace.records import CallRecord, Cut, CutResult
 from gviz.trace.switches import LIBRARY
@@ -96,7 +96,7 @@ class OutsideGraph:
     def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
         given = () if call.name.endswith("_like") else args  # of which it takes the shape alone
-        tensors = [*tensors_in(given, self.tensor, MOST_ITEMS)]
+        tensors = [one for one in flat(given, MOST_ITEMS) if isinstance(one, self.tensor)]
         inside = [one for one in tensors if one.requires_grad]
         known = [before for one in tensors if not one.requires_grad and (before := recall(self.records, one))]
         records = [before for before in known if before.reason not in ("", "frozen")]

@@ -43,18 +43,18 @@ def recall(facts: ByTensor[T], tensor: Any) -> T | None:
     return one[1] if one is not None and one[0]() is tensor else None
 
 
-def flat(value: object, most: int = sys.maxsize) -> Iterator[Any]:
-    """Yield the first items of nested lists and dictionaries; of anything else the thing itself."""
+def flat(value: object, most: int = sys.maxsize, nests: tuple[Any, ...] = (list, tuple)) -> Iterator[Any]:
+    """Yield the first items of nested lists, or of dictionaries, too; of anything else the thing itself."""
     todo, count = list[Any]([value]), 0
     while todo and count < most:
         item = todo.pop()
-        if isinstance(item, list | tuple | dict):
+        if isinstance(item, nests):
             todo.extend(reversed([*(item.values() if isinstance(item, dict) else item[:most])]))
         else:
             count += 1
             yield item
 
 
-def tensors_in(value: object, kind: type, most: int = sys.maxsize) -> Iterator[Any]:
-    """Yield the tensors among them, as in what a module returns."""
-    yield from (one for one in flat(value, most) if isinstance(one, kind))
+def tensors_in(value: object, kind: type) -> Iterator[Any]:
+    """Yield the tensors in what a module returns: one, or lists and dictionaries of them."""
+    yield from (one for one in flat(value, nests=(list, tuple, dict)) if isinstance(one, kind))

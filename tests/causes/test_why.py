@@ -618,7 +618,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
+        "its input is 0, where x ** n has no slope, or n is 0: see what makes it so",
     ),
     "most": (
         "w",
@@ -630,7 +630,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
+        "its input is 0, where x ** n has no slope, or n is 0: see what makes it so",
     ),
     "slope_of_acos": (
         "w",
@@ -657,7 +657,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "x ** n has no slope at x = 0, and x ** 0 has none anywhere: begin elsewhere, or take another exponent",
+        "its input is 0, where x ** n has no slope, or n is 0: see what makes it so",
     ),
     "carried_with_its_graph": (
         "cell.weight_ih",
@@ -2227,7 +2227,7 @@ loss.backward()
 """,
         "nan",
         [10],
-        "see what it writes; std of one element is nan: give it more of them",
+        "see what it writes",
     ),
     "spread_of_one_element_of_the_data": (
         "w",

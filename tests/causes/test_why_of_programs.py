@@ -971,6 +971,57 @@ loss.backward()
     assert (cause.what, cause.mend) == ("w.grad is nan: x is not finite itself", "look at the data")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_infinity_that_a_mask_puts_in_is_to_be_a_finite_number_where_nan_comes_of_it(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+w = torch.ones(2, 3, requires_grad=True)
+mask = torch.tensor([[True, True, False], [True, True, True]])
+emit = (w * 2).masked_fill(~mask, float('-inf'))
+alpha = emit[:, :1] + torch.zeros(2, 2)
+for t in range(1, 3):
+    new = torch.logsumexp(alpha.unsqueeze(2) + emit[:, t].view(2, 1, 1) + torch.zeros(2, 2), dim=1)
+    alpha = torch.where(mask[:, t].unsqueeze(1), new, alpha)
+loss = (torch.logsumexp(alpha, 1) - (emit * mask.float()).sum(1)).mean()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.what, lines_of(cause)) == ("w.grad is nan: masked_fill puts in the first -inf, forward", [4])
+    assert cause.mend == "put in a finite number in place of -inf, such as -1e4: 0 times inf is nan"
+    assert why(graph_of(tmp_path, program.replace("float('-inf')", "-1e4"), engine), "w").verdict == "ok"
+
+
+ZERO_FACTORS = {
+    "a_large_dropout_behind_a_view": (
+        (
+            "drop, net = nn.Dropout(1.0), nn.Linear(6, 4)\nx = torch.ones(6, 20, 6)\n"
+            "loss = net(drop(x * w).transpose(0, 1)).pow(2).sum()"
+        ),
+        "net.weight",
+        "drop (Dropout) has set all of it to 0 in this run",
+    ),
+    "a_weight_of_0_beside_a_square_of_0": (
+        (
+            "net = nn.Linear(2, 1, bias=False)\nnet.weight.data.mul_(0.0)\n"
+            "loss = net(w * torch.ones(3, 2)).pow(2).sum() + (net(w * torch.ones(2, 2)) - 1).pow(2).sum()"
+        ),
+        "w",
+        "the other factor is 0, as net.weight is",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", ZERO_FACTORS.values(), ids=ZERO_FACTORS)
+def test_of_several_ways_the_factor_that_is_0_is_told(tmp_path: Path, case: tuple[str, str, str], engine: str) -> None:
+    lines, name, mend = case
+    program = f"import torch\nfrom torch import nn\nw = torch.ones(1, requires_grad=True)\n{lines}\nloss.backward()\n"
+    cause = why(graph_of(tmp_path, program, engine), name)
+    assert (cause.verdict, mend in cause.mend) == ("zero", True), cause
+
+
 ATTENTION = """\
 import torch
 q, k, v = (torch.ones(2, 3, 4, requires_grad=True) for _ in range(3))
