@@ -556,11 +556,10 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     row = case.rows.get(node.name or "")
     lines = case.line_of(row.history.written or row.place) if row is not None else ()
     code, dtype = case.code_of(lines), row.value.dtype if row is not None and row.value is not None else ""
-    users = [case.whole.by_id[edge.target] for edge in case.whole.uses[node.id]]
-    if node.kind != "leaf" or not (row and row.history.written):
-        begun = begun_outside(case, name, f"{what}: {node.name} is not finite itself", *users)
-        if begun is not None:
-            return begun
+    is_written = node.kind == "leaf" and row is not None and row.history.written is not None
+    users = [case.whole.by_id[edge.target] for edge in case.whole.uses[node.id] if not is_written]
+    if begun := begun_outside(case, name, f"{what}: {node.name} is not finite itself", *users):
+        return begun
     is_step = row is not None and row.broken is not None  # made anew of what it was before
     if node.kind != "leaf" or not (case.graph.earlier or is_step):
         return Cause(
@@ -570,7 +569,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
             lines,
             first_true(
                 (node.kind == "leaf" and not case.graph.code, "see what has written it"),
-                (node.kind == "leaf" and row is not None and row.history.written, "see what it writes"),
+                (is_written, "see what it writes"),
                 (code.startswith("return "), "see what it computes"),
                 (True, "look at the data"),
             )
@@ -607,11 +606,9 @@ def begun_outside(case: Diagnosis, name: str, what: str, *users: Node) -> Cause 
         makers = (
             case.assignments.writers.get((None, getattr(one, "id", "")), ()) for one in ast.walk(part or ast.Pass())
         )
-        alone = [own[0].statement.lineno for own in makers if len(own) == 1]
-        given = (line for number in alone for line in case.line_of(Place(number)))
-        return Cause(
-            name, "nan", f"{what}, nor what {call.call}() was given", tuple(dict.fromkeys((*lines, *given))), DATA
-        )
+        given = (line for own in makers if len(own) == 1 for line in case.line_of(Place(own[0].statement.lineno)))
+        lines = tuple(dict.fromkeys((*lines, *given)))
+        return Cause(name, "nan", f"{what}, nor what {call.call}() was given", lines, DATA)
     sign = first_true(("div" in call.call, "/"), ("pow" in call.call, "**"), (True, call.call))
     operand = operand_of(part)
     text = first_true(

@@ -452,7 +452,9 @@ def linked(case: Diagnosis) -> tuple[str, Lines, str]:
         f", made in {joined(str(place) for place, _ in lines)}," if lines else "",
         case.code_of(case.line_of_stop),
     )
-    made = ((fixes.assigned_in(case.code_of(case.line_of_node(one))) or [case.name_of(one)])[0] for one in sources)
+    made = (
+        " or ".join(fixes.assigned_in(case.code_of(case.line_of_node(one)))) or case.name_of(one) for one in sources
+    )
     names = [name for name, _, _ in carried] or [*dict.fromkeys(made)][::-1]
     what = (
         f"backward went on into a graph that an earlier one had freed: {joined(names, 3)}{at}"

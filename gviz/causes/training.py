@@ -51,7 +51,7 @@ def mend_of_clearing(facts: TensorFacts) -> str:
     """Return what to do about a line that takes a gradient away before anything has used it."""
     case, history, lines = facts.case, facts.history, facts.case.line_of(facts.history.grad_cleared)
     code, steps = case.code_of(lines), (history.steps or 0) + history.idle_steps
-    before = "once, before the first backward() of the two" if history.was_early else "before backward()"
+    before = f"before {'the backward() that brings it' if history.was_early else 'backward()'}"  # later ones bring none
     after = ", and step() after it" if history.is_optimized else "; or read .grad before it"
     run = (
         (fixes.without_statement(code, (".grad",)) or case.without(lines)).removesuffix(" out").replace("leave", "run")

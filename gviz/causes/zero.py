@@ -191,8 +191,8 @@ def zero(facts: TensorFacts) -> Cause:
         more_lines, of_factor = mend_of_factor(case, factors)
         lines, mend = (*lines, *more_lines), mend._replace(meant=of_factor.meant) if mend is OF_PARTS else of_factor
     else:
-        zeros = (one for one in factors_of(case, case.nodes[edge.target], edge.slot) if is_nothing(case, one))
-        lines = (*lines, *(line for one in zeros for line in case.line_of_node(one)))
+        others = factors_of(case, case.nodes[edge.target], edge.slot)
+        lines += tuple(line for one in others if is_nothing(case, one) for line in case.line_of_node(one))
     cause = facts.cause("zero", f"{head}: {texts}", lines, mend.text, mend.meant)
     return (
         with_other_ways(facts, cause, edges)

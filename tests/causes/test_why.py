@@ -784,7 +784,7 @@ for i in range(2):
 """,
         "taken away",
         [7],
-        "call zero_grad() once, before the first backward() of the two, and step() after it",
+        "call zero_grad() before the backward() that brings it, and step() after it",
     ),
     "generator_of_a_detached_fake": (
         "g",

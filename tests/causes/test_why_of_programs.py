@@ -993,6 +993,21 @@ loss.backward()
     assert why(graph_of(tmp_path, program.replace("float('-inf')", "-1e4"), engine), "w").verdict == "ok"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_factor_of_0_that_no_mask_has_made_is_told_with_its_line(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w, x = torch.ones(1, requires_grad=True), torch.ones(3, requires_grad=True)
+y = torch.relu(x * 2).sum()
+g = torch.autograd.grad(y, x, create_graph=True)[0]
+h = torch.autograd.grad((g * x * 0 + g).sum(), x)[0]
+loss = (w * h).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.verdict, "mask" in cause.mend or "dropout" in cause.mend) == ("zero", False), cause
+
+
 ZERO_FACTORS = {
     "a_large_dropout_behind_a_view": (
         (
