@@ -146,7 +146,6 @@ FULL = Graph(
                 is_list=True,
                 is_of_leaves=True,
                 switch="torch.no_grad()",
-                is_behind=True,
                 is_summand=True,
                 span=(3, 8, 3, 18),
                 is_freed=True,

@@ -454,7 +454,6 @@ class GraphCut(NamedTuple):
         is_list: whether it took a list of tensors, as ``torch.tensor(losses)`` does.
         is_of_leaves: whether it took leaves themselves, and nothing that was made from them.
         switch: what had switched gradients off there, as it is written; "" for another reason, or if nobody knows.
-        is_behind: whether what came of it comes into the graph only through another one.
         is_summand: whether what came of it is only added to the root, so that no gradient depends on it.
         others: names of tensors with graphs of their own in which it is used as well, as the loss of a discriminator.
         span: where its expression is written: first line and column, last line and column, lines counted from 1, columns
@@ -476,7 +475,6 @@ class GraphCut(NamedTuple):
     is_list: bool = False
     is_of_leaves: bool = False
     switch: str = ""
-    is_behind: bool = False
     is_summand: bool = False
     others: tuple[str, ...] = ()
     span: tuple[int, int, int, int] | None = None

@@ -358,7 +358,6 @@ class Lines:
                 is_list=cut.is_list,
                 is_of_leaves=not cut.is_deep,
                 switch=cut.call.switch,
-                is_behind=after is not None,
                 is_summand=not summed.isdisjoint(group),
                 others=tuple(name for name, cuts in others.items() if not cuts.isdisjoint(group)),
                 added_to=tuple(name for name, cuts in sums.items() if not cuts.isdisjoint(group)),
