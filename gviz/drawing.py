@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gviz import sources
 from gviz.errors import ArgumentError, SourceError
-from gviz.flow import flow_of
+from gviz.flow import flow_through_hooks
 from gviz.graphs import LOST, NOW, Graph, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import in_modules
+from gviz.passes.others import with_other_gradients
 from gviz.sources.source import text_or_path
 from gviz.text import aligned_text
 from gviz.walk import FEW, ModuleLike, Params, TensorLike, by_name, graph_nodes, is_tensor, memory_of, saved_items, walk
@@ -479,11 +480,12 @@ def graph(
                 hint=READ if isinstance(tensor, str) else None,
             )
     most = ALL_ELEMENTS if flow and values == "summary" else MOST[values]
-    nodes = flow_of(tensors) if flow else {}
+    nodes, hooks = flow_through_hooks([*roots.values()], jacobians=True) if flow and roots else ({}, {})
     operands = [one for node in nodes.values() for _, one in node.constants]
     own = {id(one) for one in names.values()}
     names |= {name: one for name, one in caller_variables(operands).items() if name not in names and id(one) not in own}
-    graph = walk(roots, names, saved=saved, most=most, flow=nodes)
+    changes = {name: hooks[id(one)] for name, one in names.items() if id(one) in hooks}
+    graph = with_other_gradients(walk(roots, names, saved=saved, most=most, flow=nodes), changes)
     graph = as_it_is_now(graph, {**names, **roots})
     if model is not None:
         graph = in_modules(graph, model, graph_nodes(roots.values()).values())
@@ -506,8 +508,8 @@ def named_roots(
         **names,
         **{name: one for name, one in caller_variables(inside.values()).items() if id(one) not in own},
     }
-    if isinstance(tensors, Mapping):
-        return inside, all_names
+    if isinstance(tensors, Mapping):  # whose keys are the names of roots, whatever variables are called so
+        return inside, {name: one for name, one in all_names.items() if inside.get(name, one) is one}
     names_by_id = {id(tensor): name for name, tensor in reversed(all_names.items())}
     own_names = {path: path if path[:1].isalpha() else f"{root}{path}" for path in inside}
     return {names_by_id.get(id(one), own_names[path]): one for path, one in inside.items()}, all_names

@@ -7,10 +7,11 @@ change what arrives, it listens to the pass itself.
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from itertools import chain, repeat, zip_longest
@@ -355,18 +356,53 @@ def entries_of(rows: Sequence[Sequence[Any]], at: int) -> list[Any]:
     return [item for part in parts for item in part or ()] if None not in parts else []
 
 
-def flow_of(tensors: Any, *, outdated: Iterable[NodeLike] = ()) -> dict[NodeLike, NodeFlow]:
-    """Return the flow from tensors, as :func:`gviz.graph` takes them, of whichever library, with small Jacobians."""
-    roots = (
-        list(tensors.values())
-        if isinstance(tensors, dict)
-        else list(tensors)
-        if isinstance(tensors, list | tuple)
-        else [tensors]
-    )
-    if not roots or not all(hasattr(root, "grad_fn") for root in roots):
-        return {}
-    return flow(engine_of(roots[0]), roots, jacobians=True, outdated=outdated)
+def flow_through_hooks(
+    roots: Sequence[TensorLike], *, most: int = MOST_FLOWING, **facts: Any
+) -> tuple[dict[NodeLike, NodeFlow], dict[int, tuple[Hooked, ...]]]:
+    """Return the flow from roots as the program's hooks are going to make it.
+
+    The second is what they make of what comes to leaves, by the identity of each.
+
+    A pass runs, and the hooks with it: those of PyTorch's operations are known by nothing else. The graph and each
+    ``.grad`` stay as they are. Where the pass fails it is the flow without hooks.
+
+    Args:
+        roots: the tensors that backward starts from, with ones.
+        most: operations; of a larger graph nothing is found.
+        facts: as :class:`Follower` takes them.
+    """
+    engine = engine_of(roots[0])
+    order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
+    leaves = {node: leaf for node in order if (leaf := getattr(node, "variable", None)) is not None}
+    one, starts = Follower(engine, order, None, **facts), [*map(engine.ones_like, roots)]
+    one.start(roots, ())
+    try:
+        with retained_kept(engine), engine.autograd.set_detect_anomaly(False), one.watching(nullcontext):
+            grads = engine.autograd.grad(roots, [*leaves.values()], starts, retain_graph=True, allow_unused=True)
+    except RuntimeError:
+        return flow(engine, roots, most=most, **facts), {}
+    pairs = zip(leaves.items(), grads, strict=True)  # they are asked for, so that no node adds to them
+    return one.result, {
+        id(leaf): changes
+        for (node, leaf), grad in pairs
+        if (changes := one.changed(one.waiting[node], {} if grad is None else {0: grad}, "arrived"))
+    }
+
+
+@contextmanager
+def retained_kept(engine: Any) -> Iterator[None]:
+    """Leave each ``.grad`` of an intermediate that retains it as it is: ``autograd.grad`` adds to it.
+
+    A tensor that the program keeps in a list, or in a module, is nobody's variable: the collector knows them all.
+    """
+    kind: type[Any] = engine.Tensor
+    grads = [(one, one.grad) for one in gc.get_objects() if type(one) is kind and one.retains_grad]
+    try:
+        yield
+    finally:
+        for tensor, grad in grads:
+            if tensor.grad is not grad:  # of others the size may be one that PyTorch would not take
+                tensor.grad = grad
 
 
 def engine_of(tensor: Any) -> Any:

@@ -5,12 +5,10 @@ Nobody has followed the program. What is known is in the graph, in the tensors, 
 
 from __future__ import annotations
 
-import gc
 import linecache
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gviz.causes.layers import CHECKPOINT, is_multiple
@@ -26,9 +24,9 @@ from gviz.drawing import (
     tensors_by_name,
 )
 from gviz.errors import ArgumentError
-from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow
+from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow_through_hooks, retained_kept
 from gviz.formulas.operands import input_names
-from gviz.graphs import Gradient, Graph, Later, Node, Place, Stop, Unlisted
+from gviz.graphs import Gradient, Graph, Hooked, Later, Node, Place, Stop, Unlisted
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.passes.modules import in_modules
 from gviz.reaching import reached
@@ -79,11 +77,13 @@ class LeafGradients(NamedTuple):
         computed: what backward is going to bring, by the identity of the leaf; nothing where it has freed the graph.
         has_run: whether backward has freed the graph, so that ``.grad`` has what it brought.
         error: why backward fails, in PyTorch's words; "" if it does not.
+        hooks: what hooks make of what comes to a leaf, by its identity, as far as that was looked for.
     """
 
     computed: Mapping[int, Numbers]
     has_run: bool = False
     error: str = ""
+    hooks: Mapping[int, tuple[Hooked, ...]] = {}
 
 
 def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: ModuleLike | None = None) -> Drawing:
@@ -118,7 +118,8 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
         values, lines = values_of(starts, nodes, names.values()), lines_of(nodes)
         is_put_in = bad or any(not numbers(leaf).is_finite for leaf in leaves)  # and not made on the way
         if grads.computed and not is_put_in:
-            flows = flow(engine_of(starts[0]), starts, most=MOST_TO_DIAGNOSE, elements=FEW_ELEMENTS, all_factors=False)
+            flows, hooks = flow_through_hooks(starts, most=MOST_TO_DIAGNOSE, elements=FEW_ELEMENTS, all_factors=False)
+            grads = grads._replace(hooks=hooks)
     places = {node: place for node, (place, _) in lines.items()}
     plain = {node: value._replace(dtype="") for node, value in values.items()}
     origins = {node: Origin(places.get(node), numbers=plain.get(node)) for node in (*values, *lines)}
@@ -154,22 +155,6 @@ def leaf_gradients(
         return LeafGradients({}, error=f"RuntimeError: {NOT_SCALAR}")
     pairs = zip(leaves, grads, strict=True)
     return LeafGradients({id(leaf): numbers(grad) for leaf, grad in pairs if grad is not None})
-
-
-@contextmanager
-def retained_kept(engine: Any) -> Iterator[None]:
-    """Leave each ``.grad`` of an intermediate that retains it as it is: ``autograd.grad`` adds to it.
-
-    A tensor that the program keeps in a list, or in a module, is nobody's variable: the collector knows them all.
-    """
-    kind: type[Any] = engine.Tensor
-    grads = [(one, one.grad) for one in gc.get_objects() if type(one) is kind and one.retains_grad]
-    try:
-        yield
-    finally:
-        for tensor, grad in grads:
-            if tensor.grad is not grad:  # of others the size may be one that PyTorch would not take
-                tensor.grad = grad
 
 
 def is_freed_by_other(nodes: Iterable[NodeLike]) -> bool:
@@ -273,7 +258,7 @@ def with_leaf_gradients(graph: Graph, tensors: Mapping[str, TensorLike], grads: 
         own, old = grads.computed.get(id(tensors[name])), grad.value
         if name in inside and own is not None:
             is_new = old is None or old.has_only(0) or is_multiple(own, old)  # zeros are what zero_grad() leaves
-            return Gradient(own, None if is_new else old)
+            return Gradient(own, None if is_new else old, hooks=grads.hooks.get(id(tensors[name]), ()))
         return grad if name in inside or has_hidden or tensors[name].grad_fn is not None else Gradient(None, old)
 
     def changed(node: Node) -> Node:

@@ -256,7 +256,8 @@ def remark(chain: Chain) -> str:
         is_returned = chain.node.state.startswith(RETURNED)
         why = chain.node.state if is_returned else "backward() has not run, or it was cleared"
         return f"equals the engine's gradient; {name} itself is None: {why}"
-    return f"equals what the steps of backward give; {own_gradient(chain, name)}"
+    has_not_run = chain.node.grad.value is None and chain.node.grad.hook_change is not None
+    return f"equals what the steps of backward give; {since(chain) if has_not_run else own_gradient(chain, name)}"
 
 
 def own_gradient(chain: Chain, name: str) -> str:
@@ -314,6 +315,8 @@ def unchecked(chain: Chain, name: str) -> str:
         return "not checked: backward did not run, so that the engine has no gradient to compare with"
     if chain.hooks:
         told = hooks_text(chain.hooks)
+        if chain.node.grad.value is None and chain.node.grad.hooks:
+            told += f"; then {hooks_text((chain.wrt, one) for one in chain.node.grad.hooks)}"
         return f"what comes to {chain.wrt} is {numbers_text(chain.grad)}, for hooks have changed it: {told}"
     if chain.path_sum is None:
         why = "not all steps are numbers, or small matrices, that could be multiplied"

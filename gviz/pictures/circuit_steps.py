@@ -9,8 +9,6 @@ from typing import NamedTuple
 from gviz.graphs import Graph
 from gviz.layout.fonts.faces import font_of
 from gviz.layout.ink import Inked, Item, Outline, Pen, Stretch, TextLine, shifted
-from gviz.passes.dataflow import dataflow
-from gviz.passes.rounding import without_rounding
 from gviz.pictures.circuit_content import CircuitContent
 from gviz.pictures.circuit_reader import CircuitReader
 from gviz.pictures.circuits import LIT_HEAD, Component
@@ -22,7 +20,7 @@ from gviz.pictures.series import LIT_LINE, LIT_PEN, code_beside, progress, width
 from gviz.pictures.sheets import InkedPage, SheetWriter
 from gviz.pictures.slide import LINE
 from gviz.pictures.spans import Line, Span, text_of
-from gviz.pictures.steps import Step, is_told_at, steps_of
+from gviz.pictures.steps import Step, graph_of_steps, is_told_at, steps_of
 from gviz.pictures.theme import Theme
 
 MOST, LEAST_TYPE = 40, 8
@@ -56,7 +54,7 @@ def circuit_slides(graph: Graph, options: RenderOptions, page: Page, wanted: Seq
         page: the size of each slide.
         wanted: numbers of the steps that are drawn, counted from 1; all if there is none.
     """
-    shown = dataflow(without_rounding(graph))
+    shown = graph_of_steps(graph)
     steps = steps_of(shown, options)
     scene = circuit_scene(shown, graph, options, steps, page)
     if scene is None:

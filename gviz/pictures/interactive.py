@@ -16,7 +16,6 @@ from gviz.graphs import Edge, Graph, Hooked, Node
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import has_only
 from gviz.passes.modules import parts_of, with_modules
-from gviz.passes.rounding import without_rounding
 from gviz.passes.starts import starts_of
 from gviz.pictures.circuit_data import circuit_data
 from gviz.pictures.circuit_steps import circuit_scene
@@ -36,7 +35,7 @@ from gviz.pictures.options import RenderOptions
 from gviz.pictures.parts import once
 from gviz.pictures.picture import LARGE
 from gviz.pictures.spans import Line, Span, text_of
-from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, steps_of
+from gviz.pictures.steps import PHASES, Step, graph_of_steps, has_backward, lines_at, steps_of
 from gviz.text import visible
 
 Data: TypeAlias = dict[str, object]
@@ -131,7 +130,7 @@ def boxes_view(graph: Graph, options: RenderOptions, tables: Tables) -> Data:
 
 def formula_views(graph: Graph, options: RenderOptions, numbers: Sequence[int], tables: Tables) -> Iterator[Data]:
     """Yield the view of the formula, operations between values, with the steps; and the circuit if it can be read."""
-    shown = dataflow(without_rounding(graph))
+    shown = graph_of_steps(graph)
     all_steps = steps_of(shown, options) if has_backward(shown) or numbers else []
     steps = [(number, all_steps[number - 1]) for number in numbers or range(1, len(all_steps) + 1)]
     number = {node.id: place for place, node in enumerate(shown.nodes)}

@@ -342,6 +342,12 @@ def why_without_numbers(graph: Graph) -> str:
     return "the graph was made, or saved, without them; name the view there, too"
 
 
+def lacks_steps(graph: Graph) -> bool:
+    """Return whether an operation has lost what it saved before anybody knew what it hands on."""
+    lost = [node for node in graph.nodes if node.state in LOST]
+    return any(all(edge.flow.handed is None for edge in graph.inputs[node.id]) for node in lost)
+
+
 def is_alarming(node: Node) -> bool:
     """Return whether a tensor has nan or inf, but for an infinity that its operation puts in, as for a mask."""
     value = node.value

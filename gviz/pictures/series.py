@@ -17,8 +17,6 @@ from typing import NamedTuple
 from gviz.formulas.operations import operator_of
 from gviz.graphs import Edge, Graph, Node
 from gviz.layout.fonts.faces import type_width
-from gviz.passes.dataflow import dataflow
-from gviz.passes.rounding import without_rounding
 from gviz.passes.starts import is_from_one
 from gviz.pictures import html, slide
 from gviz.pictures.digits import Listing
@@ -31,7 +29,7 @@ from gviz.pictures.picture import Arrow, Picture, Plate, Shape, Statement
 from gviz.pictures.places import Layout, curve_of, laid_out
 from gviz.pictures.repeat import with_repeats
 from gviz.pictures.spans import Line, Span, text_of
-from gviz.pictures.steps import PHASES, Step, has_backward, lines_at, root_name, steps_of
+from gviz.pictures.steps import PHASES, Step, graph_of_steps, has_backward, lines_at, root_name, steps_of
 from gviz.pictures.theme import FONT, THEMES, Theme, box_attributes
 from gviz.pictures.views.dataflow import MOST_EDGES, circle, derivative
 from gviz.text import quotient_of, shorten
@@ -91,7 +89,7 @@ def series(
         write: returns a picture as DOT.
         wanted: numbers of the steps that are drawn, counted from 1; all if there is none.
     """
-    shown, options = dataflow(without_rounding(graph)), replace(options, view="dataflow", fit="slide")
+    shown, options = graph_of_steps(graph), replace(options, view="dataflow", fit="slide")
     page = with_code(page, graph.code)
     steps = steps_of(shown, options)
     deepest = max(len(step.caption) for step in steps)

@@ -16,13 +16,17 @@ from math import isclose
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
-from gviz.formulas.expressions import call_text
+from gviz.errors import warn_user
+from gviz.formulas.expressions import call_text, with_letters
 from gviz.formulas.formula import GRAD
 from gviz.formulas.operations import operator_of
 from gviz.graphs import NOW, Edge, Gradient, Graph, Module, Node, Place as SourcePlace
 from gviz.graphs.numbers import Numbers, size_of
-from gviz.passes.dataflow import outputs_of
+from gviz.layout import RenderWarning
+from gviz.passes.dataflow import dataflow, outputs_of
 from gviz.passes.elements import is_finite, scalar_of
+from gviz.passes.others import OF_OTHERS
+from gviz.passes.rounding import without_rounding
 from gviz.passes.starts import handed_on, is_close, is_from_one, starts_of
 from gviz.pictures.digits import (
     ABOUT,
@@ -40,6 +44,7 @@ from gviz.pictures.labels import (
     in_brackets,
     is_brief,
     is_small,
+    lacks_steps,
     later_lines,
     name_along,
     norm,
@@ -47,6 +52,7 @@ from gviz.pictures.labels import (
     size_text,
     value_lines,
     value_text,
+    why_without_numbers,
 )
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.spans import Line, Span, text_of
@@ -121,7 +127,14 @@ def steps_of(graph: Graph, options: RenderOptions) -> list[Step]:
         graph: the graph of the formula, from :func:`gviz.passes.dataflow.dataflow`.
         options: ``precision`` is read, and ``every``: what a step forward is.
     """
+    if lacks_steps(graph):
+        warn_user(f"not all steps of backward are there: {why_without_numbers(graph)}", RenderWarning)
     return list(StepBuilder(graph, options).steps())
+
+
+def graph_of_steps(graph: Graph) -> Graph:
+    """Return the graph of the formula that steps go through; a result without a name has a letter."""
+    return dataflow(without_rounding(with_letters(graph)))
 
 
 def chosen(steps: Sequence[Step], only: str = "", first: int = 1, last: int | None = None) -> list[int]:
@@ -455,8 +468,12 @@ class StepBuilder:
         grads = grads if is_whole else {node: node.grad.value for node in leaves}
         texts = [f"{node.name}.grad = {self.text(grad)}" for node, grad in grads.items() if grad is not None]
         kept = [node for node in self.graph.nodes if node.kind == "operation" and node.grad.value is not None]
-        if not is_whole:
+        if lacks_steps(self.graph):
+            remark = f"Not all of it is followed: {why_without_numbers(self.graph)}."
+        elif not is_whole:
             remark = "Not all of it is followed: not through a function of your own, nor another backward."
+        elif all(node.grad.value is None for node in grads):
+            remark = "backward() has not run, or its gradients were cleared: this is what it brings."
         elif not all(is_close(node.grad.value, grad) for node, grad in grads.items()):
             texts = [text.replace(".grad =", ".grad +=") for text in texts]
             is_known = all(self.sums[node.id, 0].is_whole for node in grads)
@@ -516,7 +533,9 @@ class StepBuilder:
         parts = "" if is_short and len(parts) > SHORT else parts
         parts = parts.replace(f"{BEFORE} + ", f"{BEFORE}\n+ ") if len(parts) > SPLIT else parts
         is_here, has_several = len(arrived) == count, count + (total.before is not None) > 1
-        if node.kind == "leaf" and (is_here or (step.phase == "done" and node.grad.value is not None)):
+        if node.state == OF_OTHERS and is_here:
+            yield (Span(equation("to grad", total.total, options.precision, options.max_chars), "gradient"),)
+        elif node.kind == "leaf" and (is_here or (step.phase == "done" and node.grad.value is not None)):
             grad = total.total if is_here else node.grad.value
             yield from gradient_line(node._replace(grad=Gradient(grad)), self.options)
         elif is_here:

@@ -108,9 +108,14 @@ class Trails:
         return {"color": ":".join(colours), "penwidth": WIDTH}
 
     def parts(self, node: str, precision: int) -> tuple[Line, str] | None:
-        """Return the products of the paths to a node as a sum, and the sign before; None if that is not all of it."""
+        """Return the products of the paths to a node as a sum, and the sign before.
+
+        None if that is not all of it, or its ``.grad`` is something else.
+        """
         for chain in self.chains:
-            if chain.node.id == node and chain.is_complete and chain.sum is not None:
+            grad = chain.node.grad
+            is_own = grad.value is None or agree(grad.value, chain.grad) or agree(of_one_pass(grad), chain.grad)
+            if chain.node.id == node and chain.is_complete and chain.sum is not None and is_own:
                 own = [(number, path) for number, (owner, path) in enumerate(self.listed) if owner is chain]
                 return summands(own, precision)
         return None

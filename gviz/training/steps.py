@@ -89,7 +89,8 @@ class Steps(Observer):
         self.root: float | None = None
         self.is_root_finite = True
         self.suspect: Suspect | None = None
-        self.used: tuple[Any, str] | None = None  # a gradient that a step has used, weakly, with its parameter's name
+        # a gradient that a step has used, weakly, its parameter's name, and its number of writes before a backward
+        self.used: tuple[Any, str, int] | None = None
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
         self.first_units: dict[str, Idle] = {}  # of the backward before the first step of an optimizer
         self.last_step: Place | None = None
@@ -228,7 +229,7 @@ class Steps(Observer):
             grad = getattr(self.parameters.measured.get(self.used[1]), "grad", None)
             is_there = grad is not None and grad is self.used[0]() and bool(grad.count_nonzero())
             self.not_cleared = self.modules.place("backward") if is_there else None
-            self.used = self.used if is_there else None
+            self.used = (*self.used[:2], getattr(grad, "_version", 0)) if is_there else None
         return held_gradients(self.parameters.measured) if self.units.is_on else {}
 
     def parameters_reached(self, before: Mapping[str, tuple[Any, int]]) -> dict[str, bool]:
@@ -283,7 +284,8 @@ class Steps(Observer):
             self.listener.pause(optimizer)
         self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
         if self.used is not None and self.not_cleared and self.used[1] in own:
-            if own[self.used[1]].grad is self.used[0]():
+            grad = own[self.used[1]].grad
+            if grad is self.used[0]() and grad._version > self.used[2]:  # noqa: SLF001 - PyTorch's own name
                 line = path_and_line(self.not_cleared)
                 what = (
                     f"the gradients that an earlier step had used, as of {self.used[1]}, were there when backward() ran"
@@ -350,8 +352,8 @@ class Steps(Observer):
             update = None if before is None else tensor_norm(self.engine, one.detach() - before)
             grad = measured_norms(self.engine, one) if pending.has_closure else norms[name]
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
-            if self.used is None and grad.grad and not self.log.has("not cleared"):
-                self.used = ref(one.grad), name
+            if self.used is None and grad.grad and name in (self.reached or ()) and not self.log.has("not cleared"):
+                self.used = ref(one.grad), name, 0
         reached, again = self.reached, [one for one, _ in self.stepped_since].count(pending.optimizer) > 1
         if not pending.has_closure and reached:
             row.cleared += [

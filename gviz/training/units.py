@@ -17,11 +17,11 @@ METHODS = ("relu", "relu_")
 OF_CHANNELS = ("Conv", "BatchNorm", "GroupNorm", "InstanceNorm", "Pool")
 """Operations whose units are their channels, along the second axis."""
 
-OF_FEATURES = ("Addmm", "Mm", "Bmm", "Linear", "NativeLayerNorm")
+OF_FEATURES = ("Addmm", "Addmv", "Bmm", "Linear", "Mm", "Mv", "NativeLayerNorm")
 """Operations whose units are features, along the last axis."""
 
-KEEPS_AXES = ("Add", "Sub", "Mul", "Div", "Relu", "NativeDropout")
-"""Operations that leave the axes as they are: the one before them says which is that of the units."""
+KEEPS_AXES = ("Add", "Sub", "Mul", "Div", "Relu", "NativeDropout", "View", "UnsafeView")
+"""Operations that may leave the axes as they are: the one before them says which is that of the units."""
 
 FARTHEST = 8
 """Operations between a ReLU and what its units are known by."""
@@ -130,18 +130,14 @@ class Units:
 
 def axis_of_units(result: EngineTensor) -> int | None:
     """Return the axis along which the results of a ReLU are its units; None where the operations before do not tell."""
-    if result.dim() < 3:
-        return -1 if result.dim() else None
-    node, was_view = result.grad_fn, False
+    node = result.grad_fn
     for _ in range(FARTHEST):
         node = next((one for one, _ in node.next_functions if one is not None), None)
         name = type(node).__name__
-        is_view = name.startswith(("View", "UnsafeView"))
-        if name.startswith(OF_FEATURES):
-            return -1
-        if any(word in name for word in OF_CHANNELS) and not was_view:
-            return 1
-        if node is None or not (is_view or name.startswith(KEEPS_AXES)):
+        axis = -1 if name.startswith(OF_FEATURES) else 1 if any(word in name for word in OF_CHANNELS) else None
+        if axis is not None:
+            made = getattr(node, "_input_metadata", ())  # a view may have put another axis there
+            return axis if made and [*made[0].shape[axis:]][:1] == [*result.shape[axis:]][:1] else None
+        if node is None or not name.startswith(KEEPS_AXES):
             return None
-        was_view = was_view or is_view
     return None

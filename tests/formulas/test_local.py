@@ -17,7 +17,7 @@ from table_samples import sample
 import gviz
 from gviz import engine as torch
 from gviz.autograd.row import ROWS
-from gviz.flow import flow_of
+from gviz.flow import engine_of, flow
 from gviz.formulas.facts import facts_about
 from gviz.formulas.formula import UNKNOWN, Formula
 from gviz.formulas.lectures import Facts
@@ -231,7 +231,7 @@ def test_the_derivative_of_every_operation_that_runs_is_a_formula_or_none(key: s
     results = [
         one for one in (made if isinstance(made, tuple) else (made,)) if getattr(one, "grad_fn", None) is not None
     ]
-    graph = with_formula(walk({"y": results[0]}, {}, flow=flow_of(results[0])))
+    graph = with_formula(walk({"y": results[0]}, {}, flow=flow(engine_of(results[0]), results[:1], jacobians=True)))
     for edge in graph.edges:
         assert not edge.flow.symbol or Formula.read(edge.flow.symbol) is not None, edge
 

@@ -448,6 +448,37 @@ def test_channels_of_a_convolution_are_the_units(torch: Any) -> None:
     assert idle.units == 3
 
 
+@pytest.mark.parametrize("way", ["squeeze", "view", "mean", "unsqueeze"])
+def test_places_of_a_sequence_are_no_units(torch: Any, way: str) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = torch.nn.Linear(1, 1)
+
+        def forward(self, x: Any) -> Any:
+            y = self.a(x.unsqueeze(-1))
+            ways = {"squeeze": lambda: y.squeeze(-1), "view": lambda: y.view(x.shape), "mean": lambda: y.mean(-1)}
+            return torch.relu(ways.get(way, lambda: y)()).sum()
+
+    units = [idle.units for idle in train(torch, Net(), steps=1).rows[0].units.values()]
+    assert units == [1] * (way == "unsqueeze")
+
+
+def test_a_gradient_that_nothing_is_added_to_is_no_sum(torch: Any) -> None:
+    net = network(torch)
+    before, after = (torch.optim.SGD(one.parameters(), lr=0.01) for one in (net, net[2]))
+    net(batch(torch)).pow(2).mean().backward()
+    before.step()
+    for one in net[0].parameters():
+        one.requires_grad_(False)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(4):
+            after.zero_grad()
+            net(batch(torch)).pow(2).mean().backward()
+            before.step()
+    assert "not cleared" not in kinds(log)
+
+
 @pytest.mark.torch
 def test_what_a_checkpoint_computes_again_is_seen_once_and_its_saved_tensors_stay_its_own() -> None:
     torch: Any = pytest.importorskip("torch")

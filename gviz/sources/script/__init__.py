@@ -224,13 +224,22 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
     )
     if (
         options.jacobians
+        and roots
         and not about.flow
         and not run.has_checkpoint
         and not any(tensor.numel() != 1 for tensor in roots.values())
     ):
-        from gviz.flow import flow_of
+        from gviz.flow import engine_of, flow
 
-        about = replace(about, flow=flow_of(dict(roots), outdated=run.calls.versions.outdated(roots.values())))
+        about = replace(
+            about,
+            flow=flow(
+                engine_of(next(iter(roots.values()))),
+                [*roots.values()],
+                jacobians=True,
+                outdated=run.calls.versions.outdated(roots.values()),
+            ),
+        )
     if options.order and roots:
         from gviz.sources.order import derivatives, factors
 
