@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gviz.autograd.modes import mode
-from gviz.autograd.node import Edge, Node, edge_to, next_seq
+from gviz.autograd.node import Array, Edge, Node, edge_to, next_seq
 from gviz.autograd.row import NUMBERS, TENSORS, Row
 from gviz.autograd.saved import SavedValue, save
 from gviz.autograd.tensor import Tensor, edge_of, from_array
 from gviz.autograd.words import COMPLEX
 from gviz.numbers import dtypes
 from gviz.numbers.classes import type_text
-from gviz.numbers.shapes import broadcast_shape, element_strides
+from gviz.numbers.shapes import broadcast_shape, element_strides, memory_order
 from gviz.numbers.words import no_memory
 
 OPERANDS: Any = (Tensor, *NUMBERS)
@@ -48,9 +49,10 @@ def call(row: Row, *args: Any) -> Any:
         if dtypes.NARROW and not (row.view or row.reshapes or row.rounding == "none")
         else row.forward
     )
-    flat = (one for i in row.inputs for one in (arrays[i] if arrays[i].__class__ is list else (arrays[i],)))
-    if own := [one for one in flat if hasattr(one, "forward")]:  # without numbers or masked: computed in another way
-        forward = own[0].forward(row, forward, args)
+    if own := [
+        one for one in one_by_one([arrays[i] for i in row.inputs]) if hasattr(one, "forward")
+    ]:  # without numbers or masked: computed in another way
+        forward = own[0].forward(row, forward, args)  # without numbers or masked: computed in another way
     try:
         data = forward(*arrays)
     except (
@@ -107,8 +109,7 @@ def in_single(row: Row, *operands: object) -> Any:
 
     The first operand that is of real numbers says the dtype of the results, unless the call does.
     """
-    flat = [one for value in operands for one in (value if isinstance(value, list) else [value])]
-    arrays = [one for one in flat if isinstance(one, np.ndarray)]
+    arrays = [one for one in one_by_one(operands) if isinstance(one, np.ndarray)]
     kinds = [array.dtype for array in arrays if array.dtype.kind in dtypes.FLOATS]
     narrow = next((kind for kind in kinds if kind in dtypes.NARROW), None)
     if narrow is None or (set(kinds) != {narrow} and row.rounding != "mixed"):
@@ -134,6 +135,11 @@ def in_single(row: Row, *operands: object) -> Any:
     return outputs if row.outputs or row.extras else outputs[0]
 
 
+def one_by_one(values: Iterable[Any]) -> list[Any]:
+    """Return values, and each of what is in a list or a tuple among them."""
+    return [one for value in values for one in (value if value.__class__ in (list, tuple) else (value,))]
+
+
 def plain_number(value: object) -> Any:
     """Return a numpy number as Python's own; a truth value of numpy's is a float, as PyTorch takes it."""
     return float(value) if isinstance(value, np.bool_) else value.item() if isinstance(value, np.generic) else value
@@ -141,8 +147,7 @@ def plain_number(value: object) -> Any:
 
 def promoted(row: Row, arrays: list[Any]) -> list[Any]:
     """Return the operands in their common dtype; integers in the default float dtype if the row is about floats."""
-    lists = [arrays[i] if isinstance(arrays[i], list) else [arrays[i]] for i in row.promoted_inputs]
-    flat = [value for values in lists for value in values if value is not None]
+    flat = [value for value in one_by_one([arrays[i] for i in row.promoted_inputs]) if value is not None]
     target = dtypes.result_type(*flat) if len(flat) > 1 else getattr(flat[0], "dtype", None) if flat else None
     if target is not None and row.promote == "float" and target.kind in "iub":
         target = dtypes.get_default_dtype().np
@@ -187,6 +192,15 @@ def results(row: Row, args: tuple[Any, ...], data: Any) -> Any:
     return row.result_class(tensors) if row.outputs else tensors[0]
 
 
+def laid_as(result: Array, operands: list[Array]) -> Array:
+    """Return a result in the order of memory that PyTorch gives to one of elements of these operands."""
+    if result.flags.c_contiguous and all(one.flags.c_contiguous for one in operands):
+        return result
+    order = memory_order(result.shape, operands)
+    ordered = np.array(result.transpose(order), order="C", copy=1 in result.shape or None)
+    return ordered.transpose([*map(order.index, range(result.ndim))])
+
+
 def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
     """Return what a forward made as an array, or what makes it later.
 
@@ -197,7 +211,7 @@ def own_memory(row: Row, args: tuple[Any, ...], data: Any) -> Any:
         return array
     inputs = (value._array for value in args if isinstance(value, Tensor))
     return (
-        array.copy()
+        array.copy("C" if 0 in array.strides else "K")
         if any(one is array or (array.base is not None and np.may_share_memory(array, one)) for one in inputs)
         else array
     )
@@ -207,10 +221,7 @@ def record_call(row: Row, args: tuple[Any, ...], arrays: list[Any], flows: int) 
     """Return the node of a call with so many outputs that have a gradient; None if no input requires one."""
     if row.node is None:
         return None
-    inputs: list[Any] = []
-    for i in row.edges:
-        value = args[i]
-        inputs.extend(value) if value.__class__ in (list, tuple) else inputs.append(value)
+    inputs = one_by_one([args[i] for i in row.edges])
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
         return None
     if any(array is not None and array.dtype.kind == "c" for array in arrays[:1]):

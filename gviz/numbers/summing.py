@@ -106,4 +106,4 @@ def matrix_product(left: Array, right: Array, addend: Array | None = None) -> Ar
     for first, end in zip([0, *ends], ends, strict=False):
         product = (high[..., first:end] @ filled[..., first:end, :])[..., :rows, :columns]
         addend = product if addend is None else addend + product
-    return np.ascontiguousarray(addend)
+    return np.array(addend, order="C", copy=1 in left.shape or None)

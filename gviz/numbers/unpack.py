@@ -43,7 +43,9 @@ def infer(data: object, dtype: np.dtype[Any] | None = None) -> Array:
     if is_plain and get_default_dtype().np not in NARROW:
         return np.array(data, get_default_dtype().np)
     if isinstance(data, np.ndarray):
-        return np.array(cast(check_numpy(data), data.dtype if dtype is None else dtype), order="C")
+        return np.array(
+            cast(check_numpy(data), data.dtype if dtype is None else dtype), order="C" if 0 in data.strides else "K"
+        )
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
         warn(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list "

@@ -5,6 +5,8 @@ Source: PyTorch's derivatives.yaml, and BinaryOps.cpp for what is refused.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from gviz.autograd.formulas import bind
@@ -33,7 +35,7 @@ from gviz.ops.rows import (
 )
 
 
-@refusing("b")
+@partial(refusing, "b")
 def check_sub(*operands):
     count, what = sum(np.asarray(v).dtype.kind == "b" for v in operands), "Negation" if len(operands) == 1 else "Subtraction"
     refuse(count == 2, f"{what}, the `-` operator, with two bool tensors is not supported. "

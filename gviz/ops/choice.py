@@ -91,8 +91,7 @@ def check_condition(condition, self, other):
 def where(condition: Tensor, self, other):
     return np.where(condition, self, other)
 brief(".where", lambda self, condition, other: where(condition, self, other), key="where_method", other="Operand")
-row("nonzero_places", None, lambda condition: np.nonzero(np.atleast_1d(condition)), "torch.where", outputs=("...",),
-    nondiff=("condition",))
+brief("torch.where", lambda condition: unbind(nonzero(atleast(condition, 1)), 1), "nonzero_places")
 
 def fill_where(self, mask, value):
     broadcast_shape(mask.shape, self.shape)

@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from gviz.ops.rows import alike, check_one_dtype, composite, formula, op, public_names, refuse, row, wrap_dim
+from gviz.ops.rows import (
+    alike,
+    check_one_dtype,
+    composite,
+    formula,
+    op,
+    public_names,
+    refuse,
+    row,
+    wrap_dim,
+)
 
 
 def at(dim, index):
@@ -79,7 +89,11 @@ def add_at(array, where, values):
 
 MANY = 256
 
-row("index", "IndexBackward0", lambda self, indices: np.ascontiguousarray(self[numpy_index(self, indices)]),
+def in_rows(array):
+    """Return an array that lies in memory in the order of its indices, with such steps along dims of size 1 too."""
+    return np.array(array, order="C", copy=1 in array.shape or None, subok=True)
+
+row("index", "IndexBackward0", lambda self, indices: in_rows(self[numpy_index(self, indices)]),
     nondiff=("indices",), lists=("indices",),
     self="index_put_impl(zeros_of(grad, self_sym_sizes), indices, grad, True)")
 

@@ -113,7 +113,7 @@ def bmm(self, mat2):
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {have}.")
     check_one_dtype(self, mat2, "expected scalar type {} but found {}")
     if self.shape[2] * self.shape[1] * mat2.shape[2] < 400 and self.shape[2]:  # PyTorch's own loop, term after term
-        return np.ascontiguousarray(np.add.accumulate(self[..., None] * mat2[:, None], axis=2)[:, :, -1])
+        return np.add.accumulate(self[..., None] * mat2[:, None], axis=2)[:, :, -1].copy()
     return matrix_product(self, mat2)
 
 row("baddbmm", "BaddbmmBackward0", lambda self, batch1, batch2, *, beta=1, alpha=1:

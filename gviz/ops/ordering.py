@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gviz.ops.reduction import PLACES, SELECTED, SHARED, axes_of, refuse_nothing, searched
-from gviz.ops.rows import ARRAYS, brief, composite, each_of, lacks, op, refuse, row, wrap_dim
+from gviz.ops.rows import ARRAYS, brief, composite, each_of, lacks, laid_as, op, refuse, row, wrap_dim
 
 SORTED = "select_backward_of(grad, dim, indices, self_sym_sizes, True)"
 UNIQUE = ("output", "inverse", "counts")
@@ -24,8 +24,8 @@ def count_along(array, dim):
 
 NO_SORT = lacks("", "c", " Sort does not support complex dtypes on CPU")
 row("sort", "SortBackward0", lambda self, dim=-1, descending=False:
-    searched(self, dim, lambda lines, axis: ordered(lines, axis, descending)), "sort", check=NO_SORT,
-    outputs=PLACES, self=SORTED)
+    [laid_as(one, [self]) for one in searched(self, dim, lambda lines, axis: ordered(lines, axis, descending))],
+    "sort", check=NO_SORT, outputs=PLACES, self=SORTED)
 @op("SortBackward1", "sort", check=NO_SORT, outputs=PLACES, self=SORTED)
 def sort_stable(self, *, stable: bool | None, dim: int = -1, descending: bool = False):
     return ARRAYS["sort"](self, dim, descending)

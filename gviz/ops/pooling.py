@@ -76,7 +76,7 @@ def largest(self, kernel_size, stride, padding, dilation, ceil_mode):
         most = np.maximum(here, most)
     begins = np.arange(0, places.size, prod(kernel_size))
     at = places.reshape(-1).take(number.reshape(-1, begins.size) + begins)
-    return most.reshape(shape), at.reshape(shape)
+    return np.ascontiguousarray(most).reshape(shape), at.reshape(shape)
 
 for dims in (2, 3):
     key = f"max_pool{dims}d_with_indices"
@@ -113,7 +113,7 @@ def averaged(self, kernel_size, stride, padding, ceil_mode, count_include_pad, d
     views = windows_in(self, kernel_size, step, padding, (1,) * dims, ceil_mode, 0)
     total = reduce(np.add, [views[(..., *at)] for at in np.ndindex(*kernel_size)])
     total = total / divisors(self, kernel_size, step, padding, ceil_mode, count_include_pad, divisor_override)
-    return total.astype(self.dtype, copy=False).reshape(*self.shape[:-dims], *total.shape[2:])
+    return total.astype(self.dtype, "C", copy=False).reshape(*self.shape[:-dims], *total.shape[2:])
 
 def averaged_back(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     """Return the gradient of :func:`averaged`."""
@@ -246,7 +246,8 @@ def constant_pad_nd(self, pad, value=0):
     refuse(any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(self.shape, pairs, strict=True)),
            "narrow(): length must be non-negative.")
     part = self[tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(self.shape, pairs, strict=True))]
-    return np.pad(np.asanyarray(part, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs],
+    return part.copy("K") if not any(map(any, pairs)) else np.pad(
+        np.asanyarray(part, order="C"), [(max(a, 0), max(b, 0)) for a, b in pairs],
         constant_values=number(value if self.dtype.kind in "bc" else float(value), self.dtype))
 
 # ------------------------------------------------------------------ back to where the largest were

@@ -36,7 +36,7 @@ from gviz.ops.shape import expand, view
 def repeat(self, repeats: Size):
     refuse(len(repeats) < self.ndim,
            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    return np.tile(self, repeats)
+    return np.ascontiguousarray(np.tile(self, repeats))
 @composite
 def repeat_backward(grad, repeats, sizes):
     if 0 in repeats:

@@ -142,7 +142,7 @@ row("aminmax", "AminmaxBackward0", lambda self, *, dim=None, keepdim=False:
 def truth(find):
     def reduced(self, dim: Ints | None = None, keepdim: bool = False):
         truths = np.asanyarray(find(self, axis=() if dim == () else axes_of(self, dim), keepdims=keepdim))
-        return truths.astype(np.uint8 if self.dtype == np.uint8 else bool)  # bytes give a byte
+        return truths.astype(np.uint8 if self.dtype == np.uint8 else bool, "C")  # bytes give a byte
     return reduced
 
 row("any_of", None, truth(np.any), "any", nondiff=("self",))

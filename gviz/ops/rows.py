@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from gviz.autograd.call import laid_as
 from gviz.autograd.modes import mode
 from gviz.autograd.row import ARRAYS, NUMBERS, ROWS, TENSORS, Row, composite, everywhere, op, public_names
 from gviz.numbers import dtypes
 from gviz.numbers.dtypes import no_kernel, number, of
 from gviz.numbers.random import fused, polynomial
-from gviz.numbers.shapes import broadcast_shape, memory_order, wrap_dim, wrap_dims
+from gviz.numbers.shapes import broadcast_shape, wrap_dim, wrap_dims
 from gviz.numbers.types import Array
 from gviz.numbers.words import LinAlgError, refuse, refuse_any, type_name, warn, warn_once
 
 __all__ = [
     "ARRAYS", "NO_CLAMP", "NUMBERS", "TENSORS", "Array", "LinAlgError", "alike", "array_of", "brief",
     "broadcast_shape", "check_floats", "check_one_dtype", "check_square", "composite", "dtypes", "each_of",
-    "everywhere", "exp_of", "fact", "formula", "function", "function_as", "in_double", "lacks", "log1p_of", "log_of",
+    "everywhere", "exp_of", "fact", "formula", "function", "function_as", "in_double", "lacks", "laid_as", "log1p_of", "log_of",
     "mode", "no_kernel", "number", "of", "op", "precise_exp", "public_names", "refuse", "refuse_any", "refusing", "row", "tanh_of",
     "type_name", "warn", "warn_once", "wrap_dim", "wrap_dims",
 ]
@@ -109,9 +110,7 @@ def arranged(row, operands, result):
     if (row.promote == "none" or result.__class__ is not np.ndarray or result.ndim < 2
             or all(one.flags.c_contiguous for one in arrays[:-1])):
         return result
-    order = memory_order(result.shape, arrays[::-1] if row.key == "rsub" else arrays)
-    ordered = np.array(result.transpose(order), order="C", copy=1 in result.shape or None)
-    return ordered.transpose([*map(order.index, range(result.ndim))])
+    return laid_as(result, arrays[::-1] if row.key == "rsub" else arrays)
 Row.arranged = arranged
 
 def fact(key, function):
@@ -143,21 +142,19 @@ def lacks(kernel: str, kinds: str = "biuc", message: str = "", error: type[Excep
         if ("e" if common.char in "eE" else common.kind) in kinds:
             words = message.format("complex" if common.kind == "c" else "bool", name=dtypes.of(common).scalar_name)
             raise error(words) if words else dtypes.no_kernel(kernel, common)
-    return refusing(kinds)(check)
+    return refusing(kinds, check)
 
 def each_of(*checks: Any) -> Any:
     """Return the check that is several, one after the other."""
     def check(*operands: Any) -> None:
         for one in checks:
             one(*operands)
-    return refusing("".join(getattr(one, "refused", "f") for one in checks))(check)
+    return refusing("".join(getattr(one, "refused", "f") for one in checks), check)
 
-def refusing(kinds: str) -> Any:
-    """Say of a check that it refuses these kinds of numbers alone: a call of others can do without it."""
-    def mark(check: Any) -> Any:
-        check.refused = kinds
-        return check
-    return mark
+def refusing(kinds: str, check: Any) -> Any:
+    """Say of a check that it refuses these kinds of numbers alone: a call of others can do without it; return it."""
+    check.refused = kinds
+    return check
 
 NO_CLAMP = lacks("", "c", "clamp is not supported for complex types", NotImplementedError)
 

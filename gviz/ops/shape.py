@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib import stride_tricks
 
 from gviz.ops.rows import (
+    ARRAYS,
     Array,
     alike,
     array_of,
@@ -68,7 +69,8 @@ def view(self, size: Size):
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
                            "across two contiguous subspaces). Use .reshape(...) instead.")
     return result
-row("unsafe_view", "UnsafeViewBackward0", lambda self, size: self.reshape(size), self=BACK)
+row("unsafe_view", "UnsafeViewBackward0", lambda self, size:
+    self.reshape(size) if self.flags.c_contiguous else ARRAYS["view"](self, size), self=BACK)
 row("reshape_alias", "ReshapeAliasBackward0", lambda self, size: self.reshape(size), view=True, self=BACK)
 row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
 @composite(".reshape torch.reshape")
@@ -177,8 +179,7 @@ def expand(self, size: Size):
         name = "CPUBoolType" if self.dtype.kind == "b" else type_name(self.dtype)
         raise RuntimeError(f"expand({name}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided "
                            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})")
-    for i, have in enumerate(self.shape, missing):
-        full[i] = have if size[i] == -1 else size[i]
+    full[missing:] = [have if want == -1 else want for have, want in zip(self.shape, full[missing:], strict=True)]
     for i in reversed(range(len(full))):
         size_now = f"The expanded size of the tensor ({full[i]})"
         if i < missing and full[i] < 0:

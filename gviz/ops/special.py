@@ -38,7 +38,8 @@ def from_grid(array, function, end, sign):
     for share, weight in GAUSS[kind.itemsize]:
         part = step * share
         decay = decay + np.exp(-part * (near * (2 / GRID) + part)) * weight
-    return on_grid(function, kind, end).take(place) + decay * step * (on_grid(density, kind, end).take(place) * sign)
+    return np.add(on_grid(function, kind, end).take(place), decay * step * (on_grid(density, kind, end).take(place) * sign),
+                  out=np.empty_like(size))  # which lies in memory as the array does
 
 def erf_of(self):
     return np.copysign(from_grid(self, math.erf, 6, 1).astype(self.dtype, copy=False), self)
@@ -63,7 +64,7 @@ def erfinv_of(self):
     if kind == np.float64:
         off = np.where(size < 0.5, size - erf_of(x), erfc_of(x) - rest) * np.exp(x * x) * (math.sqrt(math.pi) / 2)
         x = x + off / (1 - x * off)
-    return np.copysign(np.where(size < 1, x, -logarithm).astype(self.dtype, copy=False), self)
+    return np.copysign(np.where(size < 1, x, -logarithm).astype(self.dtype, copy=False), self, out=np.empty_like(self))
 
 function("erf", "ErfBackward0", erf_of, "erf erf_ special.erf",
     self="1.1283791670955126 * exp(neg(power(self, 2))) * grad")

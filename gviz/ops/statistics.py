@@ -212,7 +212,7 @@ brief("nonzero", lambda self, *, as_tuple: nonzero_places(self) if as_tuple else
     as_tuple="bool")
 @op(None, "count_nonzero", nondiff=("self",))
 def count_nonzero(self, dim: Ints | None = None):
-    return np.asanyarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64)
+    return np.asanyarray(np.count_nonzero(self, axis=axes_of(self, dim)), np.int64, order="C")
 @op(None, "bincount", check=lambda self, weights: lacks("bincount_cpu", "fbce")(self), nondiff=("self", "weights"),
     promote="none")
 def bincount(self, weights: Tensor | None = None, minlength: int = 0):

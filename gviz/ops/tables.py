@@ -29,7 +29,7 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
     check_indices(indices, "embedding")
     refuse(indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]),
            "index out of range in self", IndexError)
-    return weight[indices]
+    return np.ascontiguousarray(weight[indices])
 
 @op("EmbeddingDenseBackwardBackward0", nondiff=("indices",), promote="none",
     grad_output="embedding_double_backward(grad, indices, padding_idx)")

@@ -19,7 +19,7 @@ from gviz.engine.nn import functional as F
 from gviz.sources import read
 
 CASES = [pytest.param(key, i, id=f"{key}-{i}") for key in SAMPLES for i in range(len(SAMPLES[key]))]
-BY_NUMBERS = {"distinct", "masked_select", "nonzero", "nonzero_places", "sample_dirichlet", "unique2", "unique_dim"}
+BY_NUMBERS = {"distinct", "masked_select", "nonzero", "sample_dirichlet", "unique2", "unique_dim"}
 """Rows whose result has a size that depends on numbers, and two that read one."""
 READING = {"index_fill_tensor", "masked_fill_tensor", "pack_padded_sequence", "scatter_reduce"}
 """Rows whose derivative reads a number."""

@@ -40,12 +40,13 @@ def test_a_list_that_holds_itself_is_refused() -> None:
         infer(hidden)
 
 
-def test_an_array_is_copied_in_the_order_of_its_indices() -> None:
+def test_an_array_is_copied_in_its_order_in_memory() -> None:
     given = np.ones((2, 3)).T
     made = infer(given)
     made[0, 0] = 5
     assert given[0, 0] == 1
-    assert made.flags.c_contiguous
+    assert made.flags.f_contiguous
+    assert infer(np.broadcast_to(np.ones(2), (3, 2)).T).flags.c_contiguous
 
 
 @pytest.mark.torch

@@ -146,7 +146,7 @@ def one_hot(tensor, num_classes: int = -1):
     )
     classes = int(array.max().item()) + 1 if num_classes == -1 else num_classes
     refuse(array.size and array.max() >= classes, "Class values must be smaller than num_classes.")
-    return from_array((array[..., None] == np.arange(classes)).astype(np.int64), None)
+    return from_array((array[..., None] == np.arange(classes)).astype(np.int64, "C"), None)
 
 
 # ------------------------------------------------------------------ normalizations
