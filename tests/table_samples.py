@@ -85,7 +85,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     **{key: [("U",)] for key in ("tan", "asin", "acos", "atanh", "erfinv")},
     **{key: [("D",)] for key in ("absolute", "relu", "max_all", "min_all", "median_all", "nanmedian_all")},
     **{key: [("A", 1)] for key in ("cumsum", "cumprod", "logcumsumexp", "unsqueeze_")},
-    **{key: [("S",)] for key in ("linalg_inv", "linalg_det", "linalg_slogdet")},
+    **{key: [("S",)] for key in ("linalg_inv_ex", "linalg_det", "linalg_slogdet")},
     **{key: [("A", "P")] for key in ("remainder", "fmod", "xlogy")},
     # the others
     "add": [("A", "A"), ("A", "V"), ("1A", "A1"), ("Z", "A")],

@@ -150,7 +150,9 @@ class Elements(Tensor):
             name = None if self.grad_fn is None else type(self.grad_fn).__name__
         except RuntimeError:  # a view whose base was written, which it forbids
             name = "Invalid"
-        return printing.format_tensor(self._array, requires_grad=self.requires_grad, grad_fn_name=name)
+        kind = type(self)
+        begin = "tensor(" if kind.__module__.startswith("torch") else f"{kind.__name__}("
+        return printing.format_tensor(self._array, requires_grad=self.requires_grad, grad_fn_name=name, begin=begin)
 
     def __format__(self, format_spec: str) -> str:
         """Return a 0-d tensor formatted as its number, other tensors as their text."""
@@ -339,7 +341,7 @@ def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> A
     return to(self, target)
 
 
-public_names(".type_as")(to)
+public_names(".type_as")(lambda self, other: to(self, other))  # noqa: PLW0108 - whose names are those of the parameters
 public_names(".cuda")(lambda self, *_, **__: to(self, "cuda"))
 
 

@@ -12,34 +12,20 @@ from typing import Any
 import numpy as np
 
 from gviz import engine
+from gviz.autograd.row import TENSORS as call
 from gviz.autograd.tensor import Tensor, from_array
 from gviz.engine.creation import without_gradient
 from gviz.numbers.classes import result_class
 from gviz.numbers.types import Array
 from gviz.numbers.words import LinAlgError, absent, refuse
+from gviz.ops.solving import by_columns, check_matrix, factors, first_zeros
 from gviz.signatures import names
 
 __all__ = [
-    "LinAlgError", "cholesky_ex", "householder_product", "inv_ex", "lu", "lu_factor", "lu_factor_ex",
-    "lu_solve", "tensorinv", "tensorsolve", "vander",
+    "LinAlgError", "householder_product", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "tensorinv",
+    "tensorsolve", "vander",
 ]  # fmt: skip
 torch: Any = engine
-
-
-def eliminated(array: Array) -> tuple[Any, Any]:
-    """Return both factors of matrices in one array, and with which row each was exchanged, from 1 on."""
-    factors, rank = array.copy("K"), min(array.shape[-2:])
-    pivots = np.zeros_like(array, dtype=np.int32, order="C", shape=(*array.shape[:-2], rank))
-    for at in np.ndindex(array.shape[:-2]):
-        matrix = factors[at]
-        for k in range(rank):
-            row = k + int(np.argmax(np.abs(matrix[k:, k])))
-            pivots[(*at, k)] = row + 1
-            matrix[[k, row]] = matrix[[row, k]]
-            if matrix[k, k] != 0:
-                matrix[k + 1 :, k] /= matrix[k, k]
-                matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :])
-    return factors, pivots
 
 
 def permutation(pivots: Array, rows: int) -> Any:
@@ -56,25 +42,25 @@ def permutation(pivots: Array, rows: int) -> Any:
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """Return the factors of a matrix in one, and the exchanges of its rows."""
     (array,) = without_gradient(A, lacking="gradients of torch.linalg.lu_factor")
-    parts = [from_array(one, None) for one in eliminated(array)]
+    packed, pivots = factors(array)
+    parts = [from_array(by_columns(packed), None), from_array(pivots, None)]
     return result_class("linalg_lu_factor", ("LU", "pivots"))(parts)
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """Return the same, and 0, or the number of the first zero on the diagonal."""
-    factors, pivots = lu_factor(A)
-    zero = np.diagonal(factors._array, 0, -2, -1) == 0
-    info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
-    return result_class("linalg_lu_factor_ex", ("LU", "pivots", "info"))([factors, pivots, from_array(info, None)])
+    packed, pivots = lu_factor(A)
+    info = from_array(first_zeros(packed._array), None)
+    return result_class("linalg_lu_factor_ex", ("LU", "pivots", "info"))([packed, pivots, info])
 
 
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """Return a matrix as the product of a permutation, a lower and an upper triangle."""
-    factors, pivots = lu_factor(A)
+    packed, pivots = lu_factor(A)
     rank = min(A.shape[-2:])
-    lower = factors[..., :rank].tril(-1) + torch.eye(A.shape[-2], rank, dtype=A.dtype)
+    lower = packed[..., :rank].tril(-1) + torch.eye(A.shape[-2], rank, dtype=A.dtype)
     exchange = from_array(permutation(pivots._array, A.shape[-2]).astype(A._array.dtype), None)
-    return result_class("linalg_lu", ("P", "L", "U"))([exchange, lower, factors[..., :rank, :].triu()])
+    return result_class("linalg_lu", ("P", "L", "U"))([exchange, lower, packed[..., :rank, :].triu()])
 
 
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Any:
@@ -85,16 +71,18 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     return torch.linalg.solve_triangular(LU, lower, upper=True)
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """Return the inverse, and 0."""
-    info = from_array(np.zeros(A.shape[:-2], np.int32), None)
-    return result_class("linalg_inv_ex", ("inverse", "info"))([torch.linalg.inv(A), info])
-
-
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """Return the Cholesky factor, and 0."""
-    info = from_array(np.zeros(A.shape[:-2], np.int32), None)
-    return result_class("linalg_cholesky_ex", ("L", "info"))([torch.linalg.cholesky(A, upper=upper), info])
+def lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """Return the X for which A X is nearest to B, and the rank of A; the rest is empty, as with PyTorch's usual driver."""
+    check_matrix(self._array, "linalg.lstsq", square=False)
+    refuse(
+        self.ndim != 2 or b.shape[:1] != self.shape[:1],
+        "linalg.lstsq of batches is not in gviz's engine; run with --engine torch",
+        NotImplementedError,
+    )
+    empty, rank = np.zeros(0, self._array.dtype), np.linalg.matrix_rank(self._array)
+    rest = (from_array(np.asarray(one), None) for one in (empty, rank, empty))
+    parts = ("solution", "residuals", "rank", "singular_values")
+    return result_class("linalg_lstsq", parts)((call["linalg_lstsq"](self, b, rcond), *rest))
 
 
 def householder_product(A: Tensor, tau: Tensor) -> Any:

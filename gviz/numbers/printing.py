@@ -51,8 +51,10 @@ def set_printoptions(
     vars(_options).update({name: value for name, value in options.items() if value is not None}, sci_mode=sci_mode)
 
 
-def format_tensor(array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None) -> str:
-    """Return the text that ``print(tensor)`` gives, with the name of its grad_fn's class.
+def format_tensor(
+    array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None, begin: str = "tensor("
+) -> str:
+    """Return the text that ``print(tensor)`` gives, with the name of its grad_fn's class; it begins with another name if told.
 
     >>> print(format_tensor(np.array([1.0, 2.5], "float32"), grad_fn_name="MulBackward0"))
     tensor([1.0000, 2.5000], grad_fn=<MulBackward0>)
@@ -67,9 +69,9 @@ def format_tensor(array: Array, *, requires_grad: bool = False, grad_fn_name: st
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    indent = len("tensor(")
+    indent = len(begin)
     empty = "..." if is_meta(array) else "[]" if not array.size else ""
-    return _append("tensor(" + (empty or format_body(array, indent)), suffixes, indent)
+    return _append(begin + (empty or format_body(array, indent)), suffixes, indent)
 
 
 def _append(text: str, suffixes: list[str], indent: int) -> str:

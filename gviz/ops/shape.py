@@ -149,7 +149,7 @@ def squeeze_dim(self, dim: int):
     dim = wrap_dim(dim, self.ndim)
     return self.squeeze(dim) if self.ndim and self.shape[dim] == 1 else self.view()
 @op("SqueezeBackward2", "squeeze", view=True, self="unsqueeze_dims(grad, dim, self_sym_sizes)")
-def squeeze_dims(self, dim: Ints):
+def squeeze_dims(self, dim: Size):
     return self.squeeze(tuple(d for d in wrap_dims(dim, self.ndim) if self.shape[d] == 1))
 @op("UnsqueezeBackward0", "unsqueeze", view=True, self="squeeze_dim(grad, dim)")
 def unsqueeze(self, dim: int):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gviz.autograd.tensor import from_array
-from gviz.numbers.classes import result_class
 from gviz.ops.rows import (
-    TENSORS,
+    ARRAYS,
+    Array,
     LinAlgError,
     brief,
     check_floats,
@@ -20,7 +19,6 @@ from gviz.ops.rows import (
     composite,
     lacks,
     op,
-    public_names,
     refuse,
     row,
 )  # fmt: skip
@@ -30,14 +28,14 @@ KERNELS = {
     "linalg.cholesky": "cholesky_cpu", "cholesky": "cholesky_cpu",
 }  # fmt: skip # these refuse float16 by the kernel's name, the others in words
 
-def check_matrix(array, name, square=True):
+def check_matrix(array: Array, name: str, square: bool = True) -> None:
     """Refuse what is not a matrix, or batch of them, of floats; and (unless told not to) one with other rows than columns."""
     check_square(array, name, square)
     lacks(KERNELS.get(name, ""), "biue" if name in ("linalg.eigh", "cholesky") else "e",
           "" if name in KERNELS else f"{name}: Low precision dtypes not supported. Got {{name}}")(array)
     check_floats(array, name)
 
-def by_columns(matrices):
+def by_columns(matrices: Array) -> Array:
     """Return matrices that lie in memory column by column, as LAPACK's results do in PyTorch."""
     return np.array(matrices.mT, order="C").mT
 
@@ -48,12 +46,13 @@ def of_batch(matrices, number):
 FACTORS = ("LU", "pivots")
 """What :func:`factors` gives: saved, as in PyTorch, though the derivatives here do without."""
 
-def factors(matrices):
+def factors(matrices: Array) -> tuple[Array, Array]:
     """Return L and U in one matrix each, and the rows exchanged on the way (counted from 1), as LAPACK gives them."""
-    packed, pivots = np.array(matrices, order="C"), np.zeros(matrices.shape[:-1], np.int32)
+    packed, rank = np.array(matrices, order="C"), min(matrices.shape[-2:])
+    pivots = np.zeros((*matrices.shape[:-2], rank), np.int32)
     for place in np.ndindex(packed.shape[:-2]):
         matrix = packed[place]
-        for k in range(len(matrix)):
+        for k in range(rank):
             best = k + int(np.argmax(np.abs(matrix[k:, k])))
             pivots[place][k] = best + 1
             matrix[[k, best]] = matrix[[best, k]]
@@ -61,6 +60,11 @@ def factors(matrices):
                 matrix[k + 1 :, k] /= matrix[k, k]
                 matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :])
     return packed, pivots
+
+def first_zeros(packed: Array) -> Array:
+    """Return the number of the first zero on the diagonal of each matrix, from 1 on; 0 if there is none."""
+    zero = np.diagonal(packed, axis1=-2, axis2=-1) == 0
+    return np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
 
 def looked_up(matrices, by_column=False):
     """Return two functions that give the factors and the pivots, for those who look at them.
@@ -96,17 +100,19 @@ def signed_zero(matrices):
     return np.diagonal(packed, axis1=-2, axis2=-1).prod(-1) * np.where(exchanges % 2, -1, 1).astype(packed.dtype)
 
 # ------------------------------------------------------------------ inverses
-@op("LinalgInvExBackward0", promote="none", rounding="each", outputs=("inverse", "info"), A="inv_backward(grad, inverse)")
-def linalg_inv(A):
+@op("LinalgInvExBackward0", "linalg.inv_ex", promote="none", rounding="each", outputs=("inverse", "info"), internal=("name",),
+    A="inv_backward(grad, inverse)")
+def linalg_inv_ex(A, *, check_errors: bool = False, name="linalg.inv_ex"):
     check_matrix(A, "linalg.inv")
     try:
         return by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        zeros = np.diagonal(factors(A)[0].reshape(-1, *A.shape[-2:]), axis1=-2, axis2=-1) == 0
-        number = zeros.any(axis=-1).argmax()
-        which = f"{of_batch(A, number)}The diagonal element {zeros[number].argmax() + 1} is zero"
-        text = "the inversion could not be completed because the input matrix is singular."
-        raise LinAlgError(f"linalg.inv: {which}, {text}") from None
+        info = first_zeros(factors(A)[0])
+    if check_errors:
+        number = np.flatnonzero(info)[0]
+        raise LinAlgError(f"{name}: {of_batch(A, number)}The diagonal element {info.flat[number]} is zero, the inversion could "
+                          "not be completed because the input matrix is singular.")
+    return ARRAYS["solve_factored"](A, np.eye(A.shape[-1], dtype=A.dtype), False), info
 
 @composite
 def inv_backward(grad, inverse):
@@ -114,8 +120,8 @@ def inv_backward(grad, inverse):
     inner = matmul(grad, transpose(inverse, -2, -1))
     return neg(matmul(transpose(inverse, -2, -1), inner))
 
-brief("linalg.inv", lambda A: linalg_inv(A)[0])
-brief("inverse", lambda self: linalg_inv(self)[0])
+brief("linalg.inv", lambda A: linalg_inv_ex(A, True, "linalg.inv")[0])
+brief("inverse", lambda self: linalg_inv_ex(self, True, "linalg.inv")[0])
 brief("det", lambda self: linalg_det(self))
 
 # ------------------------------------------------------------------ determinants
@@ -229,32 +235,37 @@ def solve_triangular_backward(grad, self, result, upper, left, unitriangular, ma
     return triangle, side if mask[1] else None
 
 # ------------------------------------------------------------------ Cholesky
-row("linalg_cholesky_ex", "LinalgCholeskyExBackward0", lambda self, upper=False:
-    (triangle_of(self, upper, "linalg.cholesky"), np.zeros(self.shape[:-2], np.int32)),
-    promote="none", rounding="each", outputs=("L", "info"), self="cholesky_backward(grad, upper, L)")
+row("linalg_cholesky_ex", "LinalgCholeskyExBackward0", lambda self, *, upper=False, check_errors=False, name="linalg.cholesky_ex":
+    triangle_of(self, upper, name, check_errors), "linalg.cholesky_ex",
+    promote="none", rounding="each", outputs=("L", "info"), internal=("name",), self="cholesky_backward(grad, upper, L)")
 
-brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper)[0], "linalg_cholesky")
+brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper, True, "linalg.cholesky")[0], "linalg_cholesky")
 
-row("cholesky", "CholeskyBackward0", lambda self, upper=False: triangle_of(self, upper, "cholesky"), "cholesky",
+row("cholesky", "CholeskyBackward0", lambda self, upper=False: triangle_of(self, upper, "cholesky", True)[0], "cholesky",
     rounding="each",
     self="cholesky_backward(grad, upper, result)")
 
-def triangle_of(matrices, upper, name):
-    """Return the triangle whose product with its transpose is the matrix, where that is positive-definite."""
-    check_matrix(matrices, name)
+def triangle_of(matrices, upper, name, is_checked):
+    """Return the triangle whose product with its transpose is the matrix, and 0; where there is none, the minor that is not."""
+    check_matrix(matrices, name.removesuffix("_ex"))
     lower = np.tril(matrices.mT if upper else matrices)  # the other triangle nobody looks at
+    info = np.zeros(matrices.shape[:-2], np.int32)
     try:
         triangle = np.linalg.cholesky(lower)
     except np.linalg.LinAlgError:
         triangle = np.array(np.nan)
-    if not np.isnan(triangle).any():
-        return by_columns(triangle.mT if upper else triangle)
-    whole = (lower + np.tril(lower, -1).mT).reshape(-1, *lower.shape[-2:])
-    minors = ((i, k) for i, m in enumerate(whole) for k in range(1, len(m) + 1) if not np.linalg.det(m[:k, :k]) > 0)
-    number, order = next(minors)
-    text = "The factorization could not be completed because the input is not positive-definite"
-    minor = f"(the leading minor of order {order} is not positive-definite)"
-    raise LinAlgError(f"{name}: {of_batch(matrices, number)}{text} {minor}.")
+    if np.isnan(triangle).any():
+        whole = lower + np.tril(lower, -1).mT
+        for place in np.ndindex(info.shape):
+            matrix = whole[place]
+            info[place] = next((k for k in range(1, len(matrix) + 1) if not np.linalg.det(matrix[:k, :k]) > 0), 0)
+        bad = info[..., None, None] > 0
+        triangle = np.where(bad, lower, np.linalg.cholesky(np.where(bad, np.eye(lower.shape[-1], dtype=lower.dtype), lower)))
+    if is_checked and info.any():
+        number = np.flatnonzero(info)[0]
+        raise LinAlgError(f"{name}: {of_batch(matrices, number)}The factorization could not be completed because the input is not "
+                          f"positive-definite (the leading minor of order {info.flat[number]} is not positive-definite).")
+    return by_columns(triangle.mT if upper else triangle), info
 
 @composite
 def cholesky_backward(grad, upper, L):
@@ -288,17 +299,6 @@ def cholesky_solve_backward(grad, input2, result, upper, mask):
 def linalg_lstsq(self, b, rcond=None):
     solution = np.linalg.lstsq(self, b, np.finfo(self.dtype).eps * max(self.shape) if rcond is None else rcond)[0]
     return by_columns(solution) if b.ndim > 1 else solution
-
-@public_names("linalg.lstsq")
-def lstsq(self, b, rcond: float | None = None, *, driver: str | None = None):
-    """Return the X for which A X is nearest to B, and the rank of A; the rest is empty, as with PyTorch's usual driver."""
-    check_matrix(self._array, "linalg.lstsq", square=False)
-    refuse(self.ndim != 2 or b.shape[:1] != self.shape[:1],
-           "linalg.lstsq of batches is not in gviz's engine; run with --engine torch", NotImplementedError)
-    empty, rank = np.zeros(0, self._array.dtype), np.linalg.matrix_rank(self._array)
-    rest = (from_array(np.asarray(one), None) for one in (empty, rank, empty))
-    names = ("solution", "residuals", "rank", "singular_values")
-    return result_class("linalg_lstsq", names)((TENSORS["linalg_lstsq"](self, b, rcond), *rest))
 
 @composite
 def lstsq_backward(grad, self, b, mask):

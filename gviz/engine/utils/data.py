@@ -214,10 +214,16 @@ class SequentialSampler(Sampler):
 def positive(name: str, value: object) -> Any:
     """Return a number. ValueError: it is not positive and whole."""
     refuse(
-        not isinstance(value, int) or value <= 0,
+        not isinstance(value, int) or isinstance(value, bool) or value <= 0,
         f"{name} should be a positive integer value, but got {name}={value}",
         ValueError,
     )
+    return value
+
+
+def truth(name: str, value: object, error: type[Exception] = ValueError) -> Any:
+    """Return True or False; refuse anything else."""
+    refuse(not isinstance(value, bool), f"{name} should be a boolean value, but got {name}={value}", error)
     return value
 
 
@@ -231,7 +237,8 @@ class RandomSampler(Sampler):
         num_samples: int | None = None,
         generator: random.Generator | None = None,
     ) -> None:
-        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self.data_source, self.generator = data_source, generator
+        self.replacement = truth("replacement", replacement, TypeError)
         self.num_samples = positive("num_samples", len(data_source) if num_samples is None else num_samples)
 
     def __iter__(self) -> Any:
@@ -302,9 +309,13 @@ class WeightedRandomSampler(Sampler):
         replacement: bool = True,
         generator: random.Generator | None = None,
     ) -> None:
-        self.weights: Any = as_tensor(weights, dtype=FLOAT64)
-        self.num_samples, self.replacement = positive("num_samples", num_samples), replacement
-        self.generator = generator
+        self.num_samples, self.replacement = positive("num_samples", num_samples), truth("replacement", replacement)
+        self.weights, self.generator = as_tensor(weights, dtype=FLOAT64), generator
+        refuse(
+            self.weights.ndim != 1,
+            f"weights should be a 1d sequence but given weights have shape {(*self.weights.shape,)}",
+            ValueError,
+        )
 
     def __iter__(self) -> Any:
         yield from self.weights.multinomial(self.num_samples, self.replacement, generator=self.generator).tolist()
@@ -314,7 +325,8 @@ class BatchSampler(Sampler):
     """Lists of indices that another sampler gives, or of any other things."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
-        self.sampler, self.batch_size, self.drop_last = sampler, positive("batch_size", batch_size), drop_last
+        self.sampler, self.batch_size = sampler, positive("batch_size", batch_size)
+        self.drop_last = truth("drop_last", drop_last)
 
     def __iter__(self) -> Any:
         indices = iter(self.sampler)
