@@ -39,7 +39,8 @@ def kron(self, other):
     a, b = ((1,) * (count - len(one.shape)) + tuple(one.shape) for one in (self, other))
     left = unsafe_view(self, tuple(n for size in a for n in (size, 1)))
     right = unsafe_view(other, tuple(n for size in b for n in (1, size)))
-    return unsafe_view(mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True)))
+    products, sizes = mul(left, right), tuple(m * n for m, n in zip(a, b, strict=True))
+    return unsafe_view(products, viewed_sizes(products, sizes))
 
 # ------------------------------------------------------------------ powers
 @composite("matrix_power linalg.matrix_power")

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.lib import stride_tricks
 
 from gviz.ops.rows import (
-    ARRAYS,
     Array,
     alike,
     array_of,
@@ -37,6 +36,9 @@ fact("count_of", lambda sizes: prod(sizes))
 fact("numel_of", lambda value: array_of(value).size)
 fact("contiguous", lambda value: array_of(value).flags.c_contiguous)
 fact("viewable", lambda value, size: without_copy(array_of(value), size) is not None)
+fact("viewed_sizes", lambda value, size: refuse(without_copy(array_of(value), size) is None, NO_VIEW) or size)
+NO_VIEW = ("view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+           "subspaces). Use .reshape(...) instead.")
 
 def without_copy(array, size):
     try:
@@ -65,12 +67,9 @@ BACK = "reshape(grad, self_sym_sizes)"
 @op("ViewBackward0", ".view", view=True, self=BACK)
 def view(self, size: Size):
     result = without_copy(self, full_shape(size, self.size))
-    if result is None:
-        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
-                           "across two contiguous subspaces). Use .reshape(...) instead.")
+    refuse(result is None, NO_VIEW)
     return result
-row("unsafe_view", "UnsafeViewBackward0", lambda self, size:
-    self.reshape(size) if self.flags.c_contiguous else ARRAYS["view"](self, size), self=BACK)
+row("unsafe_view", "UnsafeViewBackward0", lambda self, size: self.reshape(size), self=BACK)
 row("reshape_alias", "ReshapeAliasBackward0", lambda self, size: self.reshape(size), view=True, self=BACK)
 row("alias", "AliasBackward0", lambda self: self.view(), view=True, self="grad")
 @composite(".reshape torch.reshape")

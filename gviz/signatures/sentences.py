@@ -113,12 +113,14 @@ fill: Return one value everywhere.
 clone: Return a copy, through which the gradient flows back.
 copy: Return the elements of another tensor in the shape and dtype of this one.
 inverse inv: Return the inverse of a square matrix, or of each of a batch.
+inv_ex: Return the same, and 0, or the number of the first zero on the diagonal.
 pinverse pinv: Return the pseudo-inverse of a matrix, or of each of a batch.
 det: Return the determinant of a square matrix, or of each of a batch.
 slogdet: Return the sign of the determinant, and the logarithm of its size.
 solve: Return X in A X = B.
 solve_triangular: Return X in A X = B for a triangular A.
 cholesky: Return the triangular factor L of a positive definite matrix L L^T.
+cholesky_ex: Return the same, and 0, or the order of the first minor that is not positive definite.
 eigh: Return the eigenvalues and eigenvectors of a symmetric matrix.
 eigvals: Return the eigenvalues of a matrix, which are complex numbers.
 matrix_exp: Return the exponential of a square matrix, or of each of a batch.
