@@ -68,7 +68,7 @@ def in_place(operation: Callable[..., Any], tensor: Tensor, *args: object) -> Te
     node = result.grad_fn if mode.recording else None
     if twin._edge is not None and node is not None and any(value is twin for value in node._saved or ()):
         twin._edge = TENSORS["clone"](twin)._edge  # what PyTorch saves is a recorded copy
-    # Where elements share a memory, what the operation leaves as it was, whatever that is, does not cover what it writes.
+    # Where elements share a memory, what the operation leaves as it was, whatever that is, does not cover what it writes
     other = operation(from_array((array == 0).astype(array.dtype), None), *args)._array if is_shared else values
     written = (values != array) | (values == other) | (np.isnan(values) & np.isnan(other)) if is_shared else ...
     array[written] = values[written]

@@ -341,7 +341,7 @@ def in_type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> A
     return to(self, target)
 
 
-public_names(".type_as")(lambda self, other: to(self, other))  # noqa: PLW0108 - whose names are those of the parameters
+public_names(".type_as")(lambda self, other: to(self, other))  # noqa: PLW0108 - by these names
 public_names(".cuda")(lambda self, *_, **__: to(self, "cuda"))
 
 

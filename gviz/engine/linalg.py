@@ -72,7 +72,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 
 def lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """Return the X for which A X is nearest to B, and the rank of A; the rest is empty, as with PyTorch's usual driver."""
+    """Return the X for which A X is nearest to B, and the rank of A; the rest is empty, as with PyTorch's driver."""
     check_matrix(self._array, "linalg.lstsq", square=False)
     refuse(
         self.ndim != 2 or b.shape[:1] != self.shape[:1],

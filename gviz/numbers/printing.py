@@ -54,7 +54,7 @@ def set_printoptions(
 def format_tensor(
     array: Array, *, requires_grad: bool = False, grad_fn_name: str | None = None, begin: str = "tensor("
 ) -> str:
-    """Return the text that ``print(tensor)`` gives, with the name of its grad_fn's class; it begins with another name if told.
+    """Return the text that ``print(tensor)`` gives, with the name of its grad_fn's class; ``begin``: of its own class.
 
     >>> print(format_tensor(np.array([1.0, 2.5], "float32"), grad_fn_name="MulBackward0"))
     tensor([1.0000, 2.5000], grad_fn=<MulBackward0>)

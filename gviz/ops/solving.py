@@ -235,18 +235,20 @@ def solve_triangular_backward(grad, self, result, upper, left, unitriangular, ma
     return triangle, side if mask[1] else None
 
 # ------------------------------------------------------------------ Cholesky
-row("linalg_cholesky_ex", "LinalgCholeskyExBackward0", lambda self, *, upper=False, check_errors=False, name="linalg.cholesky_ex":
-    triangle_of(self, upper, name, check_errors), "linalg.cholesky_ex",
+row("linalg_cholesky_ex", "LinalgCholeskyExBackward0", lambda
+    self, *, upper=False, check_errors=False, name="linalg.cholesky_ex": triangle_of(self, upper, name, check_errors),
+    "linalg.cholesky_ex",
     promote="none", rounding="each", outputs=("L", "info"), internal=("name",), self="cholesky_backward(grad, upper, L)")
 
-brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper, True, "linalg.cholesky")[0], "linalg_cholesky")
+brief("linalg.cholesky", lambda self, *, upper=False: linalg_cholesky_ex(self, upper, True, "linalg.cholesky")[0],
+    "linalg_cholesky")
 
 row("cholesky", "CholeskyBackward0", lambda self, upper=False: triangle_of(self, upper, "cholesky", True)[0], "cholesky",
     rounding="each",
     self="cholesky_backward(grad, upper, result)")
 
 def triangle_of(matrices, upper, name, is_checked):
-    """Return the triangle whose product with its transpose is the matrix, and 0; where there is none, the minor that is not."""
+    """Return the triangle whose product with its transpose is the matrix, and 0; else the order of the minor that is not."""
     check_matrix(matrices, name.removesuffix("_ex"))
     lower = np.tril(matrices.mT if upper else matrices)  # the other triangle nobody looks at
     info = np.zeros(matrices.shape[:-2], np.int32)
