@@ -81,6 +81,11 @@ def are_finite(engine: ModuleType, tensors: Sequence[EngineTensor]) -> bool:
     return cmath.isfinite(sum(one.item() for one in sums)) or all(map(all_finite, tensors))
 
 
+def has_any(tensor: EngineTensor) -> bool:
+    """Return whether an element is not 0: where the sum is not, none need be counted."""
+    return bool(tensor.sum()) or bool(tensor.count_nonzero())
+
+
 def plain_gradient(grad: EngineTensor) -> EngineTensor:
     """Return a gradient without its graph; of a sparse one the elements that are there."""
     numbers = grad.detach()

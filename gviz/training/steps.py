@@ -22,6 +22,7 @@ from gviz.training.log import Log
 from gviz.training.parameters import (
     ModelParameters,
     are_finite,
+    has_any,
     measured_norms,
     optimizer_text,
     plain_gradient,
@@ -239,7 +240,7 @@ class Steps(Observer):
             before: the gradients that were there before it.
         """
         return {
-            name: bool(plain_gradient(self.parameters.measured[name].grad).count_nonzero())
+            name: has_any(plain_gradient(self.parameters.measured[name].grad))
             for name, (grad, version) in held_gradients(self.parameters.measured).items()
             if (one := before.get(name)) is None or one[0] is not grad or one[1] != version
         }
@@ -349,7 +350,7 @@ class Steps(Observer):
         row.root = self.root
         for name, one in pending.parameters.items():
             before = pending.before.get(name)
-            update = None if before is None else tensor_norm(self.engine, one.detach() - before)
+            update = None if before is None else tensor_norm(self.engine, before.sub_(one.detach()))
             grad = measured_norms(self.engine, one) if pending.has_closure else norms[name]
             row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and name in (self.reached or ()) and not self.log.has("not cleared"):
