@@ -50,9 +50,9 @@ def through_list(change: Any) -> Any:
 class Numbered(Holder):
     """Things by number, with the manners of Python's lists."""
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
+    def __init__(self, values: Iterable[Any] | None = ()) -> None:
         super().__init__()
-        self.extend(values or ())
+        self.extend(() if values is None else values)
 
     __iter__ = of_entries(lambda entries: iter(entries.values()))
 
@@ -75,8 +75,13 @@ class Numbered(Holder):
         super().__setitem__(str(len(self)), value)
         return self
 
-    def extend(self, values: Iterable[Any]) -> Self:
-        """Add several."""
+    def extend(self, values: Any) -> Self:
+        """Add several. TypeError: these are not several."""
+        refuse(
+            not isinstance(values, Iterable) or (isinstance(values, Tensor) and not isinstance(self, ModuleList)),
+            f"{self._get_name()}.extend should be called with an iterable, but got {type(values).__name__}",
+            TypeError,
+        )
         for value in list(values):
             self.append(value)
         return self
@@ -112,6 +117,7 @@ class Sequential(Numbered):
 
     __rmul__ = __mul__
     __iadd__: Any = lambda self, other: self.extend((self + other)[len(self) :])
+    __imul__: Any = lambda self, other: self.extend((self * other)[len(self) :])
 
     def insert(self, index: int, module: Any) -> Any:
         """Put a module before another. AssertionError: it is none; IndexError: there is no such place."""
@@ -190,14 +196,20 @@ class Parameters(Holder):
 class Named(Holder):
     """Things by name, with the manners of Python's dicts."""
 
-    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = ()) -> None:
         super().__init__()
-        self.update(values or ())
+        self.update(() if values is None else values)
 
     __iter__, keys, values, items = map(of_entries, (iter, dict.keys, dict.values, dict.items))
 
-    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def update(self, values: Any) -> None:
         """Add what is in a dict, or in pairs: parameters of a plain dict in the order of their names, as in PyTorch."""
+        refuse(
+            not isinstance(values, Iterable),
+            f"{self._get_name().replace('Parameter', 'Parameters')}.update should be called with an iterable of "
+            f"key/value pairs, but got {type(values).__name__}",
+            TypeError,
+        )
         pairs = values.items() if isinstance(values, Mapping | Named) else values
         for key, value in sorted(pairs) if isinstance(self, Parameters) and type(values) is dict else pairs:
             self[key] = value
@@ -212,7 +224,7 @@ class ModuleDict(Named):
 class ParameterDict(Named, Parameters):
     """A dict of parameters, and of other things."""
 
-    get, pop = of_entries(dict.get), Holder.pop
+    get, __reversed__, pop = of_entries(dict.get), of_entries(reversed), Holder.pop
 
     def __delitem__(self, key: str) -> None:
         del self._keys[key]
