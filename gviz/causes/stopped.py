@@ -229,9 +229,10 @@ def asked_in_vain(facts: TensorFacts, stop: Stop) -> Cause:
     index, root = int(at[1]) if at is not None else 0, named_in(stop.code) or "the root"
     names = (*asked[index : index + 1], *(f"{one}[{index}]" for one in asked[:1]))
     row = next((case.rows[name] for name in names if name in case.rows), None)
-    name = names[0] if index else "a tensor that this call of autograd.grad() takes"  # x may be a list
-    what, lines, mend = f"{root} is not made from {name}", Lines(), f"use it where {root} is computed"
-    if row is not None:
+    name = names[0] if index or row else "a tensor that this call of autograd.grad() takes"  # x may be a list
+    what, lines, mend = f"{root} is not made from {name}", Lines(), ""
+    # a root may be cut off from what others are made from
+    if row is not None and not any(row.name in one.leaves for one in case.rows.values()):
         what, lines, mend = beside_root(TensorFacts(case, row), set(), root)
     return facts.cause("failed", f"the program stopped: {what}", (*case.line_of_stop, *lines), mend)
 

@@ -73,6 +73,20 @@ def test_what_autograd_is_asked_for_in_vain_is_told_to_all_that_wait_for_backwar
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_made_of_a_tensor_beside_the_root_that_autograd_was_asked_of_is_no_mend(
+    tmp_path: Path, engine: str
+) -> None:
+    program = DERIVATIVE.format(**SOUND).replace(
+        "    loss = (derivative(u, x)",
+        "    ux = derivative(u, x).detach().requires_grad_()\n    loss = (derivative(ux, x)",
+    )
+    program = program.replace("    u = net(x)\n", "    u = net(x)\n    other = u.exp()\n")
+    cause = why(graph_of(tmp_path, program, engine), "net.0.weight")
+    assert (cause.verdict, lines_of(cause), cause.mend) == ("failed", [7], "")
+    assert cause.what == "the program stopped: u is not made from x"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_of_a_list_that_autograd_is_asked_for_the_place_is_told(tmp_path: Path, engine: str) -> None:
     program = (
         "import torch\nclass Env:\n    def __init__(self):\n"
