@@ -243,7 +243,8 @@ def walk(
         saved: draw the tensors that operations keep for backward, as nodes of their own.
         expressions: the expression of an intermediate that gviz named, by its name.
         most: elements of a tensor that are listed; None to read no numbers at all.
-        detailed: how many of the first nodes list what they saved; -1 for none, where it would be computed again.
+        detailed: how many of the first nodes list what they saved; less than 0 for as many without the tensors, which
+            would be computed again.
         statements: the right side of the statement that made a tensor, by its name.
         flow: how the gradient flows through the operations, from :func:`gviz.flow.flow`.
         origin_of: gives the place of the program that an operation was recorded at, where that is known.
@@ -542,14 +543,18 @@ class Walker:
             return node_id, slots
         row = self.made_by.get(id(node))
         is_custom = has_own_backward(node)
-        if row is None and not self.saved and not is_custom and len(self.nodes) >= self.detailed:
+        if row is None and not self.saved and not is_custom and len(self.nodes) >= abs(self.detailed):
             plain = self.plain.get((label, len(slots)))
             if plain is None:
                 recorded = self.recorded.setdefault((len(slots), ()), Recorded(len(slots)))
                 plain = self.plain[label, len(slots)] = Node("", "operation", label, recorded=recorded)[1:]
             self.nodes.append(tuple.__new__(Node, (node_id, *plain)))
             return node_id, slots
-        attributes = saved_names(type(node)) if self.detailed >= 0 else ()
+        attributes = [
+            (key, attribute)
+            for key, attribute in saved_names(type(node))
+            if self.detailed >= 0 or not hasattr(type(node), f"_raw{attribute}")  # but for tensors
+        ]
         values = [(key, saved_value(node, attribute)) for key, attribute in attributes]
         attrs = tuple([(key, brief(value)) for key, value in values])
         tensors = tuple([key for key, value in values if has_tensors(value)])

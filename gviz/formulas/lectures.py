@@ -78,7 +78,7 @@ JACOBIANS = {
 }
 """Jacobians whose formula is longer than a line, by the function: what is to say of each."""
 
-LONG = "gviz writes no formula of it"
+LONG = "gviz writes no formula of it here"
 
 EXTREMES = {label for (label, _), (_, text) in LECTURES.items() if text.endswith("/ties")}
 """Operations of which it matters how many elements are the result."""
@@ -230,7 +230,7 @@ def jacobian_notes(symbols: Iterable[str]) -> list[str]:
     """Return a sentence on each Jacobian that has a name in some symbols.
 
     >>> jacobian_notes(["grad @ J(svd)", "x"])
-    ['J(svd) is the Jacobian of svd: gviz writes no formula of it']
+    ['J(svd) is the Jacobian of svd: gviz writes no formula of it here']
     """
     functions = sorted({name for symbol in symbols for name in _NAMED.findall(symbol)})
     return [f"J({name}) is the Jacobian of {name}: {JACOBIANS.get(name, LONG)}" for name in functions]

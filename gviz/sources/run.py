@@ -199,7 +199,8 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         saved=options.saved,
         expressions=run.expressions,
         most=options.most,
-        detailed=-1 if run.has_checkpoint else math.inf if options.folds else DETAILED if options.details else FEW,
+        detailed=(math.inf if options.folds else DETAILED if options.details else FEW)
+        * (-1 if run.has_checkpoint else 1),
         statements=run.statements,
         origin_of=run.lines.origin_of if run.lines is not None else origin_in_derivative if options.flow else None,
         moments=run.backward.moments,

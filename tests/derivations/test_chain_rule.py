@@ -159,6 +159,30 @@ def test_what_the_program_makes_of_a_gradient_afterwards_is_told(tmp_path: Path,
     assert f"w.grad is now {record['grad_now']:g}" in " ".join(str(explanation).split())
 
 
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_behind_a_checkpoint_formulas_know_the_options_of_operations(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "net.py").write_text("""\
+import torch
+from torch.utils.checkpoint import checkpoint
+calls = []
+def block(h):
+    calls.append(h)
+    return torch.tanh(h)
+x = torch.tensor([[0.5, -1.0, 2.0], [1.0, 0.3, -0.2]], requires_grad=True)
+h = checkpoint(block, x, use_reentrant=False)
+L = h.norm(3) + h.mean(1).sum() + h.amax(0).sum()
+L.backward()
+assert len(calls) == 2
+""")
+    options = SourceOptions(engine=engine)
+    told = " ".join(str(explain(str(tmp_path / "net.py"), "h", options=options, say=lambda _: None)).split())
+    assert "h·absolute(h)^1/" in told
+    assert "unsqueeze(grad, 1)/3" in told
+    assert "sum([reshape(" in told
+    assert "(0,), True)" in told
+    assert "J(" not in told
+
+
 def test_paths_of_several_roots_are_added() -> None:
     options = SourceOptions(values={"x": 2, "w": 3}, flow=True, roots=("p", "q"))
     found = find_chains(dataflow(read("p=x*w; q=p+w", options, say=lambda _: None).graph), ["w"])[0]
