@@ -145,11 +145,6 @@ class Hooked(NamedTuple):
         """The hook in words: ``a hook, line 4``."""
         return "a hook" if self.place is None else f"a hook, {self.place.without_run}"
 
-    @property
-    def as_cause(self) -> str:
-        """What the hook has done, in words: ``a hook, line 4, has changed it``."""
-        return f"{self.where}{',' if self.place is not None else ''} has changed it"
-
 
 class Gradient(NamedTuple):
     """The gradient of a tensor, or of what an operation makes.

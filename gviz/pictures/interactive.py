@@ -6,6 +6,7 @@ The words and the numbers are those of every other picture; only their places ar
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -22,6 +23,7 @@ from gviz.pictures.circuit_steps import circuit_scene
 from gviz.pictures.digits import decimal, is_exact
 from gviz.pictures.labels import (
     boxes,
+    cause_of_hooks,
     local_text,
     norm,
     shape_text,
@@ -306,12 +308,11 @@ def box_facts(node: Node) -> Iterator[tuple[str, str]]:
 
 def grad_reasons(graph: Graph) -> dict[str, str]:
     """Return why gradients are no mere products of local derivatives, by the ids of the nodes that have such ones."""
-    hooks: dict[str, Hooked] = {}
+    hooks = defaultdict[str, dict[str, Hooked]](dict)  # by where they were registered: few, however many there are
     for node in reversed(graph.order):
-        if node.grad.hooks:
-            hooks[node.id] = node.grad.hooks[0]
-        if node.id in hooks:
-            hooks |= {edge.source: hooks[node.id] for edge in graph.inputs[node.id] if edge.source not in hooks}
+        hooks[node.id] |= {one.where: one for one in node.grad.hooks}
+        for edge in graph.inputs[node.id] if hooks[node.id] else ():
+            hooks[edge.source] |= hooks[node.id]
     starts = starts_of(dataflow(graph))
     others = (f"backward started with {short_value(one)}" for one in starts.values() if one and not has_only(one, 1.0))
     start = next(others, "")
@@ -319,7 +320,7 @@ def grad_reasons(graph: Graph) -> dict[str, str]:
     for node in graph.nodes:
         before, is_known = node.grad.before, node.grad.value is not None or node.grad.arrived is not None
         was = f"it was {short_value(before)} before, and backward adds to it" if norm(before) > 0 else ""
-        texts = [was, start, hooks[node.id].as_cause if node.id in hooks else ""]
+        texts = [was, start, cause_of_hooks(hooks[node.id].values()) if hooks[node.id] else ""]
         if is_known and any(texts) and node.id not in starts:
             reasons[node.id] = f"not the chain rule alone: {'; '.join(filter(None, texts))}"
     return reasons

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -572,6 +572,19 @@ def change_text(change: Hooked, precision: int = 4) -> str:
     texts = ["None" if one is None else short_value(one, precision) for one in (change.given, change.made)]
     words = {"arrived": "", "handed": "hands on ", "grad": "grad "}
     return f"{words.get(change.kind, '')}{' → '.join(texts)}: {change.where}"
+
+
+def cause_of_hooks(hooks: Iterable[Hooked]) -> str:
+    """Return what hooks have done, in words, with the lines where they were registered.
+
+    >>> from gviz.graphs import Hooked, Place
+    >>> cause_of_hooks([Hooked(place=Place(5)), Hooked(place=Place(4))]), cause_of_hooks([Hooked()])
+    ('hooks, line 4, line 5, have changed it', 'a hook has changed it')
+    """
+    places = sorted({one.place.without_run for one in hooks if one.place is not None})
+    if len(places) > 1:
+        return f"hooks, {', '.join(map(str, places))}, have changed it"
+    return f"a hook, {places[0]}, has changed it" if places else "a hook has changed it"
 
 
 def is_added(node: Node) -> bool:

@@ -27,6 +27,7 @@ from gviz.pictures.digits import (
 from gviz.pictures.labels import (
     MOST_VALUES,
     SPACE_KEPT,
+    cause_of_hooks,
     equation,
     in_brackets,
     is_small,
@@ -305,11 +306,12 @@ def _sum_line(
             )
         yield Span(f"{why}: no numbers are claimed", "muted")
         return
+    hooks = [*(hook for _, hook in chain.hooks), *chain.node.grad.hooks]
     if chain.sum is None and chain.hooks and chain.path_sum is not None and begins_with_one(chain):
         came = equation(grad, chain.node.grad.value, options.precision) if chain.node.kind == "leaf" else ""
         came = came or f"{short_value(chain.grad, options.precision)} comes to {chain.wrt}"
         yield Span(equation(_quotient(chain), chain.path_sum, options.precision), is_bold=True)
-        yield Span(f"   but {came}: {chain.hooks[0][1].as_cause}", "muted")
+        yield Span(f"   but {came}: {cause_of_hooks(hooks)}", "muted")
         return
     if chain.sum is None:
         why = "hooks have changed it on its way" if chain.hooks else "not all steps are factors"
@@ -343,11 +345,10 @@ def _sum_line(
     elif agree(of_one_pass(chain.node.grad), chain.grad):
         yield Span(f"   added to {grad}, which was {short_value(chain.node.grad.before, options.precision)}", "muted")
     else:
-        hooks = chain.node.grad.hooks
         unknown = (
             f"not all is drawn, {'; '.join(remarks)}" if is_part else "a hook, or another backward, has changed it"
         )
-        why = f"{hooks[0].as_cause}" if hooks else unknown
+        why = cause_of_hooks(hooks) if hooks else unknown
         yield Span(f"   but {equation(grad, chain.node.grad.value, options.precision)}: {why}", "muted")
 
 

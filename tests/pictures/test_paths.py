@@ -256,6 +256,10 @@ OWN_OF_W = OWN.replace("backward()", "backward(inputs=[w])")
     [
         (HOOKED, "= 7   but w.grad = 61: a hook, line 4, has changed it"),
         (TWO_ROOTS, "w.grad = 10 + 6 = 16"),
+        (
+            HOOKED.replace("y.b", "w.register_hook(lambda g: g + 1)\ny.b"),
+            "w.grad = 62: hooks, line 4, line 6, have changed it",
+        ),
         (TWICE, "= 7   added to w.grad, which was 4"),
         (OWN, "not all steps are factors: no numbers are claimed; w.grad = 6"),
         (OWN_OF_W, "w.grad = 6, and what an operation on the way hands on is not known: no numbers are claimed"),

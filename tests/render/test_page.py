@@ -224,6 +224,10 @@ def as_printed(number: float, like: str) -> str:
             "h = x * 3\nh.register_hook(lambda grad: 10 * grad)\ny = h**2\ny.backward()",
             "a hook, line 4, has changed it",
         ),
+        (
+            "x.register_hook(lambda g: 10 * g)\nx.register_hook(lambda g: g + 1)\ny = x**2\ny.backward()",
+            "hooks, line 3, line 4, have changed it",
+        ),
         ("y = x**2\ny.backward()", ""),
     ],
 )
