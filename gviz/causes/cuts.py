@@ -174,7 +174,7 @@ def words_for(obstacle: str) -> str:
 
 def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
     """Yield the lines that carry on what a cut has left, each with what to write there to stay in the graph."""
-    for carrier in case.way_of(cut)[1:]:
+    for carrier in case.way_of(cut)[1:] if cut.reason != "frozen" else ():  # a frozen leaf hands on no number
         text, obstacle = fixes.without_cuts(
             carrier.statement, carrier.is_taking, is_list=carrier.is_list, is_nested=cut.call == "tolist"
         )
@@ -198,7 +198,8 @@ def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[st
     """
     makers = [*case.statements_of(cut), *(one.statement for one in case.assignments.writers.get((None, name), ()))]
     is_inner = cut.call == "grad" or any([*calls_of(one, "requires_grad_")] for one in makers)
-    for other in () if is_inner else cut.others:
+    is_sure = len({one.lineno for one in makers}) == 1  # else the name may be that of something else there
+    for other in cut.others if is_sure and not is_inner else ():
         lines, root = (
             case.line_of(one.place) if one is not None else () for one in (case.rows.get(other), case.root_row)
         )

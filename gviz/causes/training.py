@@ -114,11 +114,12 @@ def with_cuts(facts: TensorFacts, cause: Cause) -> Cause:
     if facts.is_leaf_of_graph or not facts.cuts:
         return cause
     (lines, mend), root = facts.at_cuts, facts.case.root_name
+    is_one_call = all(cut.reason == "detached" for cut in facts.cuts)  # and not a block, with all that is meant in it
     return facts.cause(
         cause.verdict,
         f"{cause.what}; from {root} comes none: {facts.clause_of_cuts}",
         (*cause.lines, *lines),
-        f"none, unless {root} is to train it: {mend}",
+        f"none, unless {root} is to train it{f': {mend}' if is_one_call else ', too'}",
     )
 
 

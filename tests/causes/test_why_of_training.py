@@ -1397,3 +1397,67 @@ def test_a_model_of_which_a_copy_is_trained_under_its_name_is_no_new_leaf(tmp_pa
         "net = torch.nn.Linear(2, 1)\nloss = train(copy.deepcopy(net), torch.optim.SGD(net.parameters(), 0.1))\n"
     )
     assert why(graph_of(tmp_path, program, engine), "net.weight").verdict == "no path"
+
+
+ROLLOUT = """\
+import torch
+from torch import nn
+from torch.distributions import Categorical
+torch.manual_seed(0)
+actor, critic = nn.Linear(3, 2), nn.Linear(3, 1)
+opt_a, opt_c = (torch.optim.SGD(one.parameters(), lr=0.1) for one in (actor, critic))
+@torch.no_grad()
+def rollout(obs):
+    dist = Categorical(logits=actor(obs))
+    act = dist.sample()
+    return act, act.float() + 0.9 * critic(obs).squeeze(-1)
+for step in range(3):
+    obs = torch.randn(4, 3)
+    act, value = rollout(obs)
+    dist = Categorical(logits=actor(obs))
+    actor_loss = -(dist.log_prob(act) * value).mean() - 0.01 * dist.entropy().mean()
+    critic_loss = (critic(obs).squeeze(-1) - value).pow(2).mean()
+    opt_a.zero_grad()
+    actor_loss.backward()
+    opt_a.step()
+    opt_c.zero_grad()
+    critic_loss.backward()
+    opt_c.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_another_loss_trains_gets_no_mend_that_writes_on_a_name_of_two_meanings(
+    tmp_path: Path, engine: str
+) -> None:
+    graph = graph_of(tmp_path, ROLLOUT, engine)
+    cause = why(graph, "actor.weight")
+    assert (cause.verdict, cause.is_wrong) == ("ok", False)
+    assert cause.mend in ("", "none, unless critic_loss is to train it, too")
+    assert "dist.detach()" not in str([one.text() for one in why_all(graph)])
+    assert "dist.detach()" not in why(graph, "value").text()
+
+
+FROZEN_BY_ALIAS = """\
+import torch
+from torch import nn
+net = nn.Linear(3, 1)
+ema = net.requires_grad_(False)
+def criterion(model, x):
+    return (model(x) - 1).pow(2).mean()
+for step in range(8):
+    loss = criterion(net, torch.ones(2, 3))
+    loss.backward()
+    if step % 8 == 7:
+        v = criterion(ema, torch.ones(2, 3)).item()
+        print(v)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_frozen_is_not_laid_to_a_number_that_a_line_takes_later(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, FROZEN_BY_ALIAS, engine), "net.weight")
+    assert cause.verdict == "frozen root"
+    assert {place.line for place, _ in cause.lines} == {4, 9}
+    assert "item" not in cause.mend
+    assert "v = " not in cause.mend
