@@ -101,7 +101,8 @@ class Log:
             joined([str(row.step) for row in rows]),
             ", then ".join(dict.fromkeys(row.rates[optimizer] for row in rows if optimizer in row.rates)),
         )
-        histories = {name: [row.norms[name] for row in rows if name in row.norms] for name in last.norms}
+        measured = [row.own.get(optimizer, row.norms if not optimizer else {}) for row in rows]
+        histories = {name: [norms[name] for norms in measured if name in norms] for name in measured[-1]}
         is_to_learn = all(row.root or any(one.grad for one in row.norms.values()) for row in rows)  # and has not learnt
         large, zero = list[str](), list[str]()
         for name, norms in histories.items():
@@ -116,8 +117,8 @@ class Log:
         if large:
             what = f"the steps {steps} have each changed {joined(large)} by more than its own norm"
             self.find(Finding("large update", last.step, f"{what}, with {rates}", large[0].partition(" ")[0]))
-        self.judge_first()
-        lost = [name for name in last.cleared if all(name in row.cleared for row in rows)]
+        self.judge_first(optimizer)
+        lost = [name for name in last.cleared if name in histories and all(name in row.cleared for row in rows)]
         if zero:
             what = (
                 f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)};"
@@ -129,7 +130,7 @@ class Log:
             what = f"the steps {steps} have changed none of the parameters, with {rates}"
             self.find(Finding("no update", last.step, what))
         if histories and all(one is None for one in grads):
-            what = f"no parameter of the optimizer had a gradient when step() began, in the steps {steps}"
+            what = f"no parameter of the optimizer ({rates}) had a gradient when step() began, in the steps {steps}"
             self.find(Finding("no gradient", last.step, f"{what}: {BROUGHT['cleared' if lost else last.brought]}"))
         elif gone := [name for name in lost if name not in zero]:
             what = (
@@ -138,15 +139,18 @@ class Log:
             )
             self.find(Finding("no gradient", last.step, what, gone[0]))
 
-    def judge_first(self) -> None:
+    def judge_first(self, optimizer: int) -> None:
         """Look for a first step that has changed each weight of an optimizer by far, with no lower loss since."""
         first, few = self.rows[0], self.rows[: SUSPECT_ROWS + 1]  # where there are more, it was judged before
         losses = [math.nan if row.root is None else row.root for row in few]
-        both = (one for one in self.rows[-1].norms.keys() & first.norms.keys() if len(self.shapes[one]) > 1)
-        ratio, name = min(((first.norms[one].ratio or 0.0, one) for one in both), default=(0.0, ""))
+        own, last = (row.own.get(optimizer, {}) for row in (first, self.rows[-1]))
+        ratio, name = min(
+            ((own[one].ratio or 0.0, one) for one in own.keys() & last.keys() if len(self.shapes[one]) > 1),
+            default=(0.0, ""),
+        )
         if len(losses) == SUSPECT_ROWS and FAR < ratio < math.inf and all(one >= losses[0] for one in losses):
             what = f"each weight was changed by {three_digits(ratio)} times its norm, as {name}, or more"
-            self.find(Finding("large update", first.step, f"{what}, with {joined(first.rates.values())}", name))
+            self.find(Finding("large update", first.step, f"{what}, with {first.rates[optimizer]}", name))
 
     def leap(self) -> str:
         """Return which parameter the measured step before the last rows has changed very much, as a clause; or ""."""
@@ -173,8 +177,11 @@ class Log:
 
     def judge_end(self) -> None:
         """Look for what is not right in the whole training: optimizers that have nothing of the model."""
-        has_gradient = any(one.grad for row in self.rows for one in row.norms.values())
-        if self.by == "backward" and self.steps_of_others and has_gradient:
+        if (
+            self.by == "backward"
+            and self.steps_of_others
+            and any(one.grad for row in self.rows for one in row.norms.values())
+        ):
             what = (
                 f"there were {amount(self.steps_of_others, 'step')} of optimizers, which have none of these parameters:"
                 " to train them, make an optimizer after the model, of its parameters()"

@@ -80,7 +80,8 @@ class StepRow:
     ``cleared`` has the names of the parameters to which backward brought a gradient that was 0 or none when the
     optimizer began; ``brought`` what backward had brought before it: ``none``, gradients to ``others``, ``zeros`` or
     more, "" if it did not run. ``rates`` has the optimizers that stepped with their learning rates, in words, which a
-    schedule changes after it.
+    schedule changes after it; ``own`` what was measured in the step of each. Of a parameter that two have, ``norms``
+    has what the last of them did that had a gradient.
     """
 
     step: int
@@ -90,6 +91,7 @@ class StepRow:
     cleared: list[str] = field(default_factory=list)
     brought: str = ""
     rates: dict[int, str] = field(default_factory=dict)
+    own: dict[int, dict[str, Norms]] = field(default_factory=dict)
 
 
 def three_digits(number: float | None) -> str:

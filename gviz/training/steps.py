@@ -248,8 +248,7 @@ class Steps(Observer):
     def has_run(self) -> None:
         """Measure what a backward has left, which is a step where there is no optimizer."""
         number = self.log.steps
-        is_bad = self.check(self.parameters.measured, number)
-        if is_bad or number % self.log.every == 0:
+        if self.check(self.parameters.measured, number) or number % self.log.every == 0:
             self.find_parameters()
             row = self.log.row(number)
             row.root, row.units = self.root, self.units.end_step()
@@ -348,13 +347,15 @@ class Steps(Observer):
         """Write the row of a step that an optimizer has made."""
         row = self.log.row(pending.number)
         row.root = self.root
+        own = row.own[id(pending.optimizer)] = dict[str, Norms]()
         for name, one in pending.parameters.items():
             before = pending.before.get(name)
             update = None if before is None else tensor_norm(self.engine, before.sub_(one.detach()))
             grad = measured_norms(self.engine, one) if pending.has_closure else norms[name]
-            row.norms[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
+            own[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
             if self.used is None and grad.grad and name in (self.reached or ()) and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name, 0
+        row.norms |= {name: one for name, one in own.items() if one.grad is not None or name not in row.norms}
         reached, again = self.reached, [one for one, _ in self.stepped_since].count(pending.optimizer) > 1
         if not pending.has_closure and reached:
             row.cleared += [

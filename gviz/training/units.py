@@ -40,12 +40,11 @@ class Site:
     def __init__(self, name: str) -> None:
         self.name, self.count = name, 0
         self.alive: Any = None
-        self.silent: Any = None
+        self.silent: Any = 0
 
     def end_step(self) -> Idle:
         """Return the units of the step that ends, and begin the next one."""
-        silent = self.silent if self.silent is not None else 0
-        self.silent = (~self.alive) * (silent + self.count)
+        self.silent = (~self.alive) * (self.silent + self.count)
         is_silent = self.silent >= LEAST_INPUTS
         count = int(is_silent.sum())
         inputs = int(self.silent[is_silent].min()) if count else 0

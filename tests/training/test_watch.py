@@ -389,14 +389,45 @@ def test_what_becomes_of_the_gradients_of_a_part_is_told(torch: Any, fault: str)
             body.step(), head.step()
     words = {
         "": [],
-        "part cleared": ["2.weight, 2.bias had no gradient when step() began, in the steps 0, 1, 2, though"],
+        "part cleared": [
+            "no parameter of the optimizer (Adam, lr=0.01) had a gradient when step() began, in the steps 0, 1, 2:"
+        ],
         "stepped twice": [
             "two optimizers, SGD and Adam, have each made a step with the gradients of one backward(): of"
         ],
     }
-    assert [(one.name, one.what.startswith(text)) for one, text in zip(log.findings, words[fault], strict=True)] == [
-        ("2.weight", True)
-    ] * len(words[fault])
+    assert all(one.what.startswith(text) for one, text in zip(log.findings, words[fault], strict=True))
+
+
+def test_an_optimizer_that_was_given_the_parameters_of_another_hides_none_of_its_steps(torch: Any) -> None:
+    first, second = network(torch), network(torch)
+    own, wrong = torch.optim.SGD(first.parameters(), lr=0.01), torch.optim.Adam(first.parameters(), lr=0.01)
+    with gviz.watch({"first": first, "second": second}, every=1) as log:
+        for _ in range(3):
+            for net, optimizer in ((first, own), (second, wrong)):
+                optimizer.zero_grad()
+                net(batch(torch)).pow(2).mean().backward()
+                optimizer.step()
+    norms = log.rows[-1].norms["first.0.weight"]
+    assert norms.grad
+    assert norms.update
+    told = "no parameter of the optimizer (Adam, lr=0.01) had a gradient when step() began, in the steps 0, 1, 2"
+    assert [one.what.partition(":")[0] for one in log.findings] == [told]
+
+
+def test_a_first_step_that_is_too_large_is_told_of_the_optimizer_that_made_it(torch: Any) -> None:
+    actor, critic = network(torch), network(torch)
+    x, trainers = batch(torch), []
+    with gviz.watch({"actor": actor, "critic": critic}, every=1) as log:
+        trainers = [(actor, torch.optim.Adam(actor.parameters(), lr=1e-3))]
+        trainers += [(critic, torch.optim.Adam(critic.parameters(), lr=10.0))]
+        for _ in range(3):
+            for net, optimizer in trainers:
+                optimizer.zero_grad()
+                net(x).pow(2).mean().backward()
+                optimizer.step()
+    large = [one.what for one in log.findings if one.kind == "large update" and one.step == 0]
+    assert [what.endswith("with Adam, lr=10") for what in large] == [True]
 
 
 def test_a_copy_of_a_model_that_is_watched_is_a_model_like_any_other(torch: Any) -> None:
