@@ -66,9 +66,8 @@ class OutsideGraph:
         is_detached, before = name == "detach_", self.detach_record
         cuts = before.cuts if is_detached and before is not None else frozenset[CutResult]()
         reason, frozen = ("detached", ()) if is_detached else ("frozen", (ref(tensor),))
-        self.records.pop(id(tensor), None)
         record = call._replace(cut_at=call.place, cut_by=name, writes=False)
-        self.keep(tensor, record._replace(reason=reason, cuts=cuts, frozen=frozenset(frozen)))
+        remember(self.records, tensor, record._replace(reason=reason, cuts=cuts, frozen=frozenset(frozen)))
 
     def note_made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a tensor outside the graph that a call has made, or has written."""
@@ -98,9 +97,15 @@ class OutsideGraph:
         given = () if call.name.endswith("_like") else args  # of which it takes the shape alone
         tensors = [one for one in flat(given, MOST_ITEMS) if isinstance(one, self.tensor)]
         inside = [one for one in tensors if one.requires_grad]
-        known = [before for one in tensors if not one.requires_grad and (before := recall(self.records, one))]
-        records = [before for before in known if before.reason not in ("", "frozen")]
-        frozen = frozenset[Any]().union(*(before.frozen for before in known))
+        known = [(one, before) for one in tensors if not one.requires_grad and (before := recall(self.records, one))]
+        records = [before for _, before in known if before.reason not in ("", "frozen")]
+        ways = [  # on which what is frozen would bring a graph, if it required a gradient
+            (one, before)
+            for one, before in known
+            if before.frozen and not before.is_closed and (one.is_floating_point() or one.is_complex())
+        ]
+        is_open = bool(ways) and self.engine.is_grad_enabled() and call.name not in DETACHES
+        frozen = frozenset[Any]().union(*(before.frozen for _, before in (ways if is_open else known)))
         if inside:
             is_list = not all(any(one is value for value in args) for one in inside)
             records.insert(0, self.record_of_cut(call, inside, is_number=is_number, is_list=is_list))
@@ -108,20 +113,26 @@ class OutsideGraph:
             ids = {id(one) for value in args[:1] for one in flat(value, MOST_ITEMS) if not isinstance(one, int)}
             records = [record for number, record in self.numbers if id(number) in ids and record.reason]
         if not records:
-            return call._replace(frozen=frozen) if frozen else call
+            return call._replace(frozen=frozen, is_closed=not is_open) if frozen else call
         first = next((one for one in records if one.cuts), records[0])
         cuts = first.cuts if len(records) == 1 else first.cuts.union(*(one.cuts for one in records))
         return first._replace(
-            place=call.place, name=call.name, writes=call.writes, cuts=cuts, frozen=frozen, began=call.began
+            place=call.place,
+            name=call.name,
+            writes=call.writes,
+            cuts=cuts,
+            frozen=frozen,
+            is_closed=not is_open,
+            began=call.began,
         )
 
     def record_of_cut(
         self, call: CallRecord, tensors: Collection[Any], *, is_number: bool, is_list: bool = False
     ) -> CallRecord:
         """Return how a call makes something outside the graph of tensors inside; note the leaves behind them."""
-        reason = "detached" if is_number or call.name in DETACHES else "no derivative"
         is_on = self.engine.is_grad_enabled() and call.name != CHECKPOINT
-        reason = reason if is_on or reason == "detached" else "no_grad"
+        is_detached = is_number or call.name in DETACHES
+        reason = "detached" if is_detached else "no derivative" if is_on else "no_grad"
         place, switch = self.frames.switch() if reason == "no_grad" else (None, "")
         switch = switch or (LIBRARY if call.name == CHECKPOINT else "")
         key = place or call.place, call.name, reason, call.at if reason != "no_grad" else None

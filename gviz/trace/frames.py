@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dis import opmap
 from functools import cache
+from itertools import takewhile
 from traceback import walk_stack
 from types import CodeType
 from typing import Any, TypeAlias
@@ -101,11 +102,8 @@ class RunningProgram:
             if (code.co_name[0] != "<" or code.co_name == "<lambda>") and self.is_ours(code.co_filename):
                 frames.append(frame)
             frame = frame.f_back
-        same, stack = 0, self.stack
-        for one, (other, _) in zip(reversed(frames), stack, strict=False):
-            if one is not other:
-                break
-            same += 1
+        stack, pairs = self.stack, zip(reversed(frames), self.stack, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1][0], pairs))  # frames that run still
         del stack[same:]
         for one in frames[len(frames) - same - 1 :: -1] if same < len(frames) else ():
             self.counts[one.f_code] += 1

@@ -42,6 +42,7 @@ class CallRecord(NamedTuple):
         run: of a tensor outside the graph, the run of a line that made it, counted over the whole program; 0 where that
             is not kept.
         frozen: weakly, of a tensor that nothing has cut off, the tensors behind it that the program has frozen.
+        is_closed: whether it would have no graph even if these required gradients: it was made under no_grad(), say.
         began: of a tensor outside the graph, the call outside that has made the first nan or inf behind it; None where
             there is none, or none is known.
     """
@@ -59,6 +60,7 @@ class CallRecord(NamedTuple):
     at: tuple[CodeType, int] | None = None
     run: int = 0
     frozen: frozenset[Any] = frozenset()
+    is_closed: bool = False
     began: CallRecord | None = None
 
 
