@@ -195,9 +195,14 @@ class Diagnosis:
 
     @cached_property
     def frozen(self) -> list[str]:
-        """The tensors that a root without a graph is made from, of those that the program has frozen."""
-        names = (name for cut in self.graph.breaks if cut.reason == "frozen" for name in cut.leaves)
-        return [name for name in names if name in self.rows and not self.rows[name].same_as]
+        """The tensors that a root without a graph is made from, of those that the program has frozen.
+
+        Where optimizers have others that require gradients, those alone that one has: a copy is frozen on purpose.
+        """
+        names = {name for cut in self.graph.breaks if cut.reason == "frozen" for name in cut.leaves}
+        rows = [row for name, row in self.rows.items() if name in names and not row.same_as]
+        has_others = any(self.rows[name].requires_grad for name in self.optimized)
+        return [row.name for row in rows if row.history.is_optimized or not has_others]
 
     def is_shared(self, cut: GraphCut) -> bool:
         """Return whether a cut ran once, before more than one backward: without it the second would fail."""

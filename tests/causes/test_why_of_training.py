@@ -1073,6 +1073,32 @@ def test_of_a_root_without_a_graph_a_frozen_model_of_an_optimizer_is_told_beside
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("trained", "wrong"),
+    [
+        ("net.parameters()", {"net.weight", "net.bias", "loss"}),
+        ("[*net.parameters(), *ema.parameters()]", {"net.weight", "net.bias", "ema.weight", "ema.bias", "loss"}),
+    ],
+)
+def test_a_frozen_copy_in_place_of_the_model_is_at_fault_if_an_optimizer_has_it(
+    tmp_path: Path, trained: str, wrong: set[str], engine: str
+) -> None:
+    program = (
+        "import copy\nimport torch\nnet = torch.nn.Linear(3, 1)\nema = copy.deepcopy(net).requires_grad_(False)\n"
+        f"opt = torch.optim.SGD({trained}, 0.1)\nfor i in range(2):\n    loss = ema(torch.ones(2, 3)).pow(2).mean()\n"
+        "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n    with torch.no_grad():\n"
+        "        for a, b in zip(ema.parameters(), net.parameters()):\n            a.lerp_(b, 0.1)\n"
+    )
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, program, engine))}
+    assert {one.name for one in causes.values() if one.is_wrong} == wrong
+    if "ema.weight" not in wrong:
+        assert causes["ema.weight"].verdict == "frozen"
+        assert causes["loss"].mend == "use net.weight where loss is computed"
+        sound = graph_of(tmp_path, program.replace("= ema(", "= net("), engine)
+        assert not any(one.is_wrong for one in why_all(sound))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("clear", ["opt.zero_grad()", "opt.zero_grad(set_to_none=False)"])
 def test_a_sum_that_each_step_uses_is_not_cleared_though_it_is_gone_at_the_end(
     tmp_path: Path, clear: str, engine: str
