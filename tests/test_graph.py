@@ -440,6 +440,9 @@ def test_numbers_have_only_one_number_if_each_is_that(tensor: Numbers, number: f
         (Numbers((2,)), "", True, False),
         (Numbers((300,), about=Summary(math.nan, nans=1, infs=1)), "nan", False, True),
         (Numbers((300,), about=Summary(math.inf, infs=1)), "inf", False, False),
+        (Numbers((300,), about=Summary(math.inf, -1.0, math.inf, math.inf, infs=1)), "inf", False, False),
+        (Numbers((300,), about=Summary(math.inf, -math.inf, -1.0, -math.inf, infs=2)), "-inf", False, False),
+        (Numbers((300,), about=Summary(math.inf, -math.inf, -math.inf, -math.inf, infs=300)), "-inf", False, False),
         (Numbers((300,), about=Summary(3.0, 0.0, 1.0, 0.5)), "", True, False),
     ],
 )

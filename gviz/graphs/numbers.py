@@ -128,12 +128,15 @@ class Numbers(NamedTuple):
 
     @property
     def not_finite(self) -> str:
-        """The first number that is not finite, as a text; ``nan`` before ``inf`` if they are not listed.
+        """The first number that is not finite, as a text; ``nan``, then ``inf``, then ``-inf`` if they are not listed.
 
         "" for none.
         """
         if self.about is not None:
-            return "nan" if self.about.nans else "inf" if self.about.infs else ""
+            return "nan" * bool(self.about.nans) or next(
+                (str(one) for one in (self.about.largest, self.about.smallest) if math.isinf(one)),
+                "inf" * bool(self.about.infs),  # of complex ones, which have neither
+            )
         return next(
             (str(item) for item in self.elements or () if isinstance(item, float) and not math.isfinite(item)), ""
         )
