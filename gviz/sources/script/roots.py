@@ -157,6 +157,8 @@ def why_no_root(names: Mapping[str, Any], *, has_cuts: bool = False) -> SourceEr
         names: the tensors.
         has_cuts: whether a call of the script has cut something off from a graph.
     """
+    first = {id(tensor): name for name, tensor in [*names.items()][::-1]}  # of the names of each
+    names = {name: tensor for name, tensor in names.items() if first[id(tensor)] == name}
     flowing = [name for name, tensor in names.items() if tensor.requires_grad]
     if not names:
         what = "the script leaves no tensor among its global names"

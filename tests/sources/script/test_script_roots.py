@@ -276,6 +276,22 @@ def test_tensors_are_named_where_there_is_no_graph(folder: Folder) -> None:
     assert caught.value.hint == "make a leaf with requires_grad=True, as in x = torch.tensor(2.0, requires_grad=True)"
 
 
+@pytest.mark.parametrize(
+    ("is_frozen", "words"),
+    [
+        (False, "net.weight, net.bias require gradients, but nothing"),
+        (True, "(requires_grad is False for net.weight, net.bias, x)"),
+    ],
+)
+def test_a_tensor_of_several_names_is_told_once_where_there_is_no_graph(
+    folder: Folder, words: str, *, is_frozen: bool
+) -> None:
+    script = "net = torch.nn.Linear(2, 1)\nweights = list(net.parameters())\nx = torch.ones(2)\ny = x\n"
+    with pytest.raises(SourceError) as caught:
+        folder.run(f"import torch\n{script}{'net.requires_grad_(False)' * is_frozen}\n")
+    assert words in caught.value.what
+
+
 def test_a_script_without_tensors_is_refused(folder: Folder) -> None:
     with pytest.raises(SourceError, match="there is no graph: the script leaves no tensor among its global names"):
         folder.run("print('hello')\n")
