@@ -199,10 +199,12 @@ class Diagnosis:
 
         Where optimizers have others that require gradients, those alone that one has: a copy is frozen on purpose.
         """
-        names = {name for cut in self.graph.breaks if cut.reason == "frozen" for name in cut.leaves}
-        rows = [row for name, row in self.rows.items() if name in names and not row.same_as]
         has_others = any(self.rows[name].requires_grad for name in self.optimized)
-        return [row.name for row in rows if row.history.is_optimized or not has_others]
+        names = (
+            name for cut in self.graph.breaks if cut.reason == "frozen" for name in cut.leaves if name in self.rows
+        )
+        own = [name for name in names if not self.rows[name].same_as]
+        return [name for name in own if not has_others or name in self.optimized]
 
     def is_shared(self, cut: GraphCut) -> bool:
         """Return whether a cut ran once, before more than one backward: without it the second would fail."""

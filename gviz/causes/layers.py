@@ -100,12 +100,19 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             )
         if cause.verdict != "ok" or not (verdict or cause.name in constant or cause.name in shifts):
             yield cause
-        elif norm := shifts.get(cause.name):
-            what = f"the gradient of {cause.name} is a rounding error: {norm} takes away again what it adds"
-            yield cause._replace(verdict="zero", what=what, mend="none: bias=False leaves it out", is_meant=True)
-        elif cause.name in constant:
-            what = f"the gradient of {cause.name} is a rounding error: {root} does not depend on it"
-            yield cause._replace(verdict="zero", what=what, mend=NORMALIZED.format(kind))
+        elif cause.name in constant or cause.name in shifts:
+            norm = shifts.get(cause.name)
+            why_so, mend = (
+                (f"{norm} takes away again what it adds", "none: bias=False leaves it out")
+                if norm is not None
+                else (f"{root} does not depend on it", NORMALIZED.format(kind))
+            )
+            yield cause._replace(
+                verdict="zero",
+                what=f"the gradient of {cause.name} is a rounding error: {why_so}",
+                mend=mend,
+                is_meant=norm is not None,
+            )
         else:
             so_far = f"; {cause.what}" * bool(graph.code)  # which tells of hooks, if they have changed it
             yield cause._replace(verdict=verdict, what=f"the gradient of {name} is {what}{so_far}", mend=MENDS[verdict])
