@@ -97,7 +97,12 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     elif is_left_off(case, cut):
         mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
     number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
-    return f"{mend}, which stands above its function in line {number}" if number else mend
+    return (  # of all that the function computes, as a rollout for several passes does
+        f"compute it outside of {cut.switch}, which stands above its function in line {number},"
+        " for each backward() anew"
+        if number
+        else mend
+    )
 
 
 def lines_of_switch(case: Diagnosis, cut: GraphCut) -> list[Lines]:
@@ -384,7 +389,7 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
             own_mend = mend_of_cut(case, one)  # with numpy, all on the way is written anew
             parts |= dict.fromkeys([f"{own_mend}{again}", *(text for _, text in on_way if own_mend != NUMPY)])
             names = fixes.assigned_in(case.code_of(case.line_of(one.place)))
-            others |= dict.fromkeys(detached_elsewhere(case, one, (names or ["it"])[0]))
+            others |= dict.fromkeys(text for name in names[:1] for text in detached_elsewhere(case, one, name))
         (besides if cut in second else mends)["; and ".join(["; and then ".join(parts), *others, *flags])] = None
     lines |= dict.fromkeys(flagged_at if flags else ())
     return tuple(lines), "; and, for second derivatives, too, ".join(["; or ".join(mends), *besides])

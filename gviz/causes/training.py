@@ -264,7 +264,12 @@ def not_optimized(facts: TensorFacts) -> Cause:
         "not trained",
         f"{facts.name} has a gradient, but no optimizer has {facts.name}: no step() changes it",
         (
-            *(facts.case.line_of(facts.history.optimizer) or facts.case.line_of_backward),
+            *(
+                facts.case.line_of(facts.history.optimizer)
+                or (
+                    facts.case.line_of(facts.history.brought) if facts.is_of_other_root else facts.case.line_of_backward
+                )
+            ),
             *missed_by_optimizer(facts)[0],
         ),
         given_to_optimizer(facts),

@@ -699,8 +699,7 @@ torch.optim.SGD(body.parameters(), lr=0.1).step()
         "no_grad",
         [7],
         (
-            "take the line, and what is computed from it there, out of "
-            "torch.no_grad(), which stands above its function in line 5;"
+            "compute it outside of torch.no_grad(), which stands above its function in line 5, for each backward() anew;"
             " or, if body.weight is not to be trained, give the optimizer what loss is to train"
         ),
     ),
