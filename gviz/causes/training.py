@@ -23,7 +23,7 @@ ON_PURPOSE = "if these steps are left out on purpose"
 """When nothing is to be done about gradients that are taken away unused."""
 
 
-ADDED = "give it to the optimizer's add_param_group()"
+ADDED = "give it to the optimizer's add_param_group() before its scheduler is made"
 """What gives an optimizer what it was made without."""
 
 MEND_OF_HOOK = "take the hook away, or let it return what it is given (None keeps the gradient as it is)"

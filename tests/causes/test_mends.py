@@ -244,7 +244,7 @@ opt.step()
     assert [place.line for place, _ in cause.lines] == [9, 10]
     assert cause.mend == (
         "make the optimizer after line 10, where net.weight is made, and with it, or give it to the optimizer's"
-        " add_param_group()"
+        " add_param_group() before its scheduler is made"
     )
 
 

@@ -2012,7 +2012,7 @@ opt.step()
         [4, 5],
         (
             "none, if it is not to be trained; else make the optimizer after line 5, where m.weight comes to require a"
-            " gradient, and with it, or give it to the optimizer's add_param_group()"
+            " gradient, and with it, or give it to the optimizer's add_param_group() before its scheduler is made"
         ),
     ),
     "body_that_is_not_given_to_the_optimizer_of_a_function": (
@@ -2031,7 +2031,7 @@ train(m)
         [3],
         (
             "none, if it is not to be trained; else make the optimizer after m.0.weight, and with it, or give it to the"
-            " optimizer's add_param_group()"
+            " optimizer's add_param_group() before its scheduler is made"
         ),
     ),
     "weight_unfrozen_in_a_loop_after_its_optimizer": (
@@ -2053,7 +2053,7 @@ for i in range(4):
         [10, 4],
         (
             "make the optimizer after line 7, where m.weight comes to require a gradient, and with it, or give it to the"
-            " optimizer's add_param_group(); or m.weight.grad = None before each backward()"
+            " optimizer's add_param_group() before its scheduler is made; or m.weight.grad = None before each backward()"
         ),
     ),
     "target_that_is_a_copy_of_a_forgotten_encoder": (
