@@ -91,18 +91,16 @@ class Drawing(Graph):
 
         return Diff(self, other, values, tolerance)
 
-    def _repr_svg_(self) -> str | None:
+    def _repr_svg_(self) -> Any:
         """Return the picture as SVG, as notebooks show it.
 
         None for a large graph, of which they show a line of text.
         """
-        drawn = in_notebook(self, look_with(None, {"view": self.view} if self.view else {}), "svg")
-        return drawn if isinstance(drawn, str) else None
+        return in_notebook(self, look_with(None, {"view": self.view} if self.view else {}), "svg")
 
-    def _repr_png_(self) -> bytes | None:
+    def _repr_png_(self) -> Any:
         """Return the picture as PNG, for notebooks that show no SVG, as those that are not trusted."""
-        drawn = in_notebook(self, look_with(None, {"view": self.view} if self.view else {}), "png")
-        return drawn if isinstance(drawn, bytes) else None
+        return in_notebook(self, look_with(None, {"view": self.view} if self.view else {}), "png")
 
 
 class Reading(sources.Reading):
@@ -169,7 +167,7 @@ class Reading(sources.Reading):
             )
         return drawing_of(sources.read(source, replace(options, **lacking), say=lambda _: None).graph)
 
-    def _repr_svg_(self) -> str | None:
+    def _repr_svg_(self) -> Any:
         """Return the picture as SVG, as notebooks show it; None for a large graph."""
         return self.graph._repr_svg_()
 
@@ -271,7 +269,7 @@ class ModuleTable(Table):
         return {name: [fact_text(name, fact) for fact in facts] for name, facts in self.facts.items()}
 
 
-def in_notebook(graph: Graph, options: RenderOptions, suffix: str) -> str | bytes | None:
+def in_notebook(graph: Graph, options: RenderOptions, suffix: str) -> Any:
     """Return a graph in a format for a notebook; None for a large one, and where nothing here draws that format."""
     import warnings  # only a notebook needs it
 

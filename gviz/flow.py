@@ -17,7 +17,7 @@ from importlib import import_module
 from itertools import chain, repeat, zip_longest
 from typing import Any, cast
 
-from gviz.graphs import NO_FLOW, Flow, Hooked
+from gviz.graphs import NO_FLOW, Flow, Gradient, Graph, Hooked, TensorRow
 from gviz.graphs.numbers import ALL_ELEMENTS, Numbers, Summary
 from gviz.reaching import first_to_last, reached
 from gviz.walk import (
@@ -32,6 +32,9 @@ from gviz.walk import (
     saved_constants,
     saved_result,
 )
+
+CHECKPOINT = "CheckpointFunctionBackward"
+"""The operation that a reentrant checkpoint records: what it has computed is in no graph."""
 
 MOST_TO_DIAGNOSE = 10_000
 """Operations that are followed where a program is searched for nan."""
@@ -444,3 +447,36 @@ def users_first(starts: Sequence[NodeLike], most: int) -> list[NodeLike]:
     """Return the operations below some others, each after all of its users; [] if they are too many."""
     nodes = reached(starts, next_nodes)
     return first_to_last(nodes, next_nodes) if len(nodes) <= most else []
+
+
+def as_brought(graph: Graph) -> Graph:
+    """Return a graph whose tensors have what its backward brings; what ``.grad`` has is ``before``, if it is another.
+
+    A leaf that the roots are not made from gets none. A program that was followed says all that itself.
+    """
+    if graph.code:
+        return graph
+    has_hidden = any(node.label == CHECKPOINT for node in graph.nodes)
+    inside = {node.name for node in graph.nodes}
+
+    def brought(row: TensorRow) -> TensorRow:
+        old, own = row.grad.value, row.grad.arrived
+        if own is not None:
+            return row._replace(grad=Gradient(own, old if has_other(row.grad) else None, hooks=row.grad.hooks))
+        is_outside = row.is_leaf and not has_hidden and row.name not in inside
+        return row._replace(grad=Gradient(None, row.grad.before or old)) if is_outside else row
+
+    return graph.changed(tensors=tuple(map(brought, graph.tensors)))
+
+
+def has_other(grad: Gradient) -> bool:
+    """Return whether ``.grad`` has another gradient than backward brings; zeros, which zero_grad() leaves, are none."""
+    own, old = grad.arrived, grad.value
+    return own is not None and old is not None and not (old.has_only(0) or is_multiple(own, old))
+
+
+def is_multiple(one: Numbers, other: Numbers, factor: float = 1.0) -> bool:
+    """Return whether a gradient is so many times another one, as far as their summaries tell."""
+    pairs = [(factor * number, wanted) for number, wanted in zip(one.summary[:4], other.summary[:4], strict=True)]
+    tolerance = 1e-3 * factor * one.norm
+    return not one.is_finite or all(math.isclose(*pair, rel_tol=1e-3, abs_tol=tolerance) for pair in pairs)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gviz.causes.layers import CHECKPOINT, is_multiple
 from gviz.causes.stopped import NO_GRAPH, NOT_SCALAR, SECOND
 from gviz.drawing import (
     READ,
@@ -24,11 +23,13 @@ from gviz.drawing import (
     tensors_by_name,
 )
 from gviz.errors import ArgumentError
-from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow_through_hooks, retained_kept
+from gviz.flow import MOST_TO_DIAGNOSE, engine_of, flow_through_hooks, has_other, retained_kept
 from gviz.formulas.operands import input_names
 from gviz.graphs import Gradient, Graph, Hooked, Later, Node, Place, Stop, Unlisted
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
 from gviz.passes.modules import in_modules
+from gviz.passes.others import OF_OTHERS
+from gviz.pictures.table import near
 from gviz.reaching import reached
 from gviz.sources.layers import unlisted
 from gviz.sources.lines import unnamed_leaves
@@ -223,7 +224,7 @@ def lines_of(nodes: Iterable[NodeLike]) -> dict[NodeLike, tuple[Place, str]]:
         frames = map(FRAME.match, reversed(getattr(node, "metadata", {}).get("traceback_", ())))
         own = (frame for frame in frames if frame is not None and not frame[1].startswith(LIBRARIES))
         if (frame := next((one for one in own if "site-packages" not in one[1]), None)) is not None:
-            lines[node] = Place(int(frame[2]), near(frame[1])), (frame[3] or "").strip()
+            lines[node] = near(Place(int(frame[2]), frame[1])), (frame[3] or "").strip()
     return lines
 
 
@@ -247,24 +248,17 @@ def recomputed(node: NodeLike) -> Numbers | None:
 
 
 def with_leaf_gradients(graph: Graph, tensors: Mapping[str, TensorLike], grads: LeafGradients) -> Graph:
-    """Return the graph with the gradients of its leaves; what ``.grad`` has is ``before``, if that is another one.
-
-    A leaf that the roots are not made from has none.
-    """
-    inside = {node.name for node in graph.nodes if node.kind == "leaf"}
-    has_hidden = any(node.label == CHECKPOINT for node in graph.nodes)
+    """Return the graph with what backward brings to its leaves, beside what ``.grad`` has."""
 
     def with_gradient(grad: Gradient, name: str) -> Gradient:
-        own, old = grads.computed.get(id(tensors[name])), grad.value
-        if name in inside and own is not None:
-            is_new = old is None or old.has_only(0) or is_multiple(own, old)  # zeros are what zero_grad() leaves
-            return Gradient(own, None if is_new else old, hooks=grads.hooks.get(id(tensors[name]), ()))
-        return grad if name in inside or has_hidden or tensors[name].grad_fn is not None else Gradient(None, old)
+        own = id(tensors[name])
+        return grad._replace(arrived=grads.computed.get(own), hooks=grads.hooks.get(own, ()))
 
     def changed(node: Node) -> Node:
         if node.kind == "leaf" and node.name:
             later = Later(is_cleared=True) if grads.has_run and node.grad.value is None else None
-            return node._replace(grad=with_gradient(node.grad, node.name), later=later)
+            grad = with_gradient(node.grad, node.name)
+            return node._replace(grad=grad, later=later, state=OF_OTHERS if has_other(grad) else node.state)
         return node
 
     rows = tuple(row._replace(grad=with_gradient(row.grad, row.name)) for row in graph.tensors)
@@ -291,14 +285,8 @@ def missed_parameters(model: ModuleLike) -> dict[str, tuple[TensorLike, Unlisted
 
 def with_missed(graph: Graph, parts: Mapping[str, Unlisted]) -> Graph:
     """Return the graph with what keeps tensors out of the parameters of a module, by their names, and its lines."""
-    places = {part.place: part.place._replace(file=near(part.place.file)) for part in parts.values() if part.place}
+    places = {part.place: near(part.place) for part in parts.values() if part.place}
     codes = {new: linecache.getline(old.file, old.line).strip() for old, new in places.items()}
     own = {name: part._replace(place=part.place and places[part.place]) for name, part in parts.items()}
     rows = tuple(row._replace(unlisted=own.get(row.name)) for row in graph.tensors)
     return graph.changed(tensors=rows, codes=(*graph.codes, *codes.items()))
-
-
-def near(file: str) -> str:
-    """Return the path of a file from the current folder, if it is in it."""
-    path = os.path.relpath(file)
-    return file if path.startswith("..") else path

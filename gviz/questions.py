@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from html import escape
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import Any
 
 from gviz import answers, drawing, render, sources
@@ -21,12 +20,13 @@ from gviz.causes.layers import causes_in
 from gviz.derivations.derivation import MOST_PATHS, derive
 from gviz.drawing import Drawing, Nest, SourceLike, caller_tensors, caller_variables, is_nest
 from gviz.errors import ArgumentError, warn_user
+from gviz.flow import as_brought
 from gviz.graphs import LOST, NOW, Graph
 from gviz.graphs.numbers import Numbers
 from gviz.live import live_graph
 from gviz.pictures.options import RenderOptions
-from gviz.pictures.table import html_table
-from gviz.text import aligned_text, amount, joined
+from gviz.pictures.table import html_table, table_beside
+from gviz.text import amount, joined
 from gviz.walk import ModuleLike, Params, TensorLike, by_name, is_tensor, numbers
 
 MOST_ROWS, MOST_FAILURES = 40, 3
@@ -34,9 +34,6 @@ MOST_ROWS, MOST_FAILURES = 40, 3
 
 UNCHECKED = ("cleared", "hidden")
 """Verdicts on gradients that a test cannot check: it was too late for it, or too early."""
-
-LEAST_WIDTH = 24
-"""Columns of a mend in a table, at least."""
 
 
 class Causes(Sequence[Cause]):
@@ -91,16 +88,8 @@ class Causes(Sequence[Cause]):
     def table(self, causes: Sequence[Cause]) -> str:
         """Return a table as text, as wide as the terminal."""
         columns = self.columns(causes)
-        mends = columns.pop("mend", [""] * len(causes))
-        lines = aligned_text([[*columns], *zip(*columns.values(), strict=True)]).rstrip("\n").split("\n")
-        column = max(map(len, lines)) + 2
-        room = max(get_terminal_size().columns - column, LEAST_WIDTH)
-        rows, above = [], ""
-        for line, mend in zip(lines, ["mend" if any(mends) else "", *mends], strict=True):
-            text, above = ("likewise" if mend == above != "" else mend), mend
-            first, *rest = wrap(text, room, break_long_words=False) or [""]
-            rows += [f"{line.ljust(column)}{first}".rstrip(), *(f"{' ' * column}{more}" for more in rest)]
-        return "\n".join(rows)
+        mends = columns.pop("mend", [])
+        return table_beside(columns, {"mend": mends} if mends else {}, get_terminal_size().columns)
 
     def __str__(self) -> str:
         """Return the table, of many tensors without those that are fine."""
@@ -143,10 +132,11 @@ def why(source: SourceLike, model: Params = None) -> Any:
         The cause for one tensor, or a table of the causes for several.
     """
     if isinstance(source, str | os.PathLike):
-        names = () if model is None else (str(model),)
-        source = drawing.read(source, sources.SourceOptions(diagnose=True, names=names))
+        source = drawing.read(
+            source, sources.SourceOptions(diagnose=True, names=() if model is None else (str(model),))
+        )
     if isinstance(source, sources.Reading | Graph):
-        graph = drawing.drawing_of(source if isinstance(source, Graph) else source.graph)
+        graph = drawing.drawing_of(as_brought(source if isinstance(source, Graph) else source.graph))
         return causes_in(graph, [model])[0] if model is not None else Causes(graph, causes_in(graph))
     asked = source if model is None else model
     if not is_tensor(asked):
@@ -167,7 +157,7 @@ def variable_of(tensor: TensorLike) -> str:
 
 def causes_of(source: Nest, parameters: Mapping[str, TensorLike], model: ModuleLike | None = None) -> Causes:
     """Return the causes for parameters, and for the leaves that their module holds and does not list as parameters."""
-    graph = live_graph(source, parameters, model)
+    graph = drawing.drawing_of(as_brought(live_graph(source, parameters, model)))
     names = [*parameters, *(row.name for row in graph.tensors if row.unlisted is not None)]
     if not names:
         raise ArgumentError("there are no parameters to ask about: what is given as a model has none")
@@ -287,8 +277,11 @@ def explain(
     variables = caller_tensors()
     tensors = variables | {name: one for name, one in zip(names, asked, strict=True) if is_tensor(one)}
     # what requires a gradient and is a variable has its name in the graph already, if it is there
-    more = {name: tensors[name] for name in names if name in tensors}
-    more = {name: one for name, one in more.items() if not one.requires_grad or name not in variables}
+    more = {
+        name: tensors[name]
+        for name in names
+        if name in tensors and not (name in variables and tensors[name].requires_grad)
+    }
     graph = drawing.graph(source, {**more, **by_name(params)}, flow=True)
     if any(node.state in LOST for node in graph.nodes):  # what is written by way of .data is not counted as written
         leaves_now = (node._replace(state=NOW) if node.kind == "leaf" else node for node in graph.nodes)
@@ -331,8 +324,8 @@ def save(
 ) -> str:
     """Write a picture, or the graph itself: ``gviz.save(loss, "run.json", model=net)``.
 
-    The commands read a graph of ``.json`` where there is no torch: ``gviz why run.json``. It has the gradients,
-    computed as for :func:`gviz.why` where backward has not run.
+    The commands read a graph of ``.json`` where there is no torch: ``gviz why run.json``. It has each ``.grad``,
+    and what backward adds to it, computed as for :func:`gviz.why`.
 
     Args:
         source: a tensor, or what :func:`gviz.graph` takes; a graph, or what :func:`gviz.read` has returned.

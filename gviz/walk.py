@@ -307,8 +307,7 @@ def tensor_row(
     own = numbers(tensor, most)
     grad = gradient(tensor) if most is not None else None
     after = None if grad is None else numbers(grad, most)
-    before, arrived = (moment.grad.before, moment.grad.arrived) if moment is not None else (None, None)
-    hooks = () if moment is None else moment.grad.hooks
+    then = NO_GRADIENT if moment is None else moment.grad
     is_same = moment is None or (
         (moment.grad.value, moment.numbers or own, moment.remark) == (after, own, "")
         and moment.requires_grad in (None, bool(tensor.requires_grad))
@@ -320,9 +319,7 @@ def tensor_row(
         is_leaf=bool(tensor.is_leaf),
         retains_grad=bool(tensor.retains_grad),
         grad_fn=None if node is None else type(node).__name__,
-        grad=NO_GRADIENT
-        if after is before is arrived is None and not hooks
-        else Gradient(after, before, arrived, hooks),
+        grad=NO_GRADIENT if (after, *then[1:]) == NO_GRADIENT else then._replace(value=after),
         expression=expression,
         moment=None if is_same else moment,
     )

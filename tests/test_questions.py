@@ -349,6 +349,39 @@ def test_a_saved_graph_is_asked_without_torch(torch: Any, gviz: Program) -> None
     assert "AddmmBackward0" in gviz("summary", "run.json").out
 
 
+def test_a_saved_graph_has_the_gradient_that_there_is_and_what_backward_adds_beside_it(
+    torch: Any, gviz: Program
+) -> None:
+    import gviz as library
+
+    w, v, u = (torch.tensor([1.0, -2.0], requires_grad=True) for _ in range(3))
+    ((w**2).sum() + u.sum()).backward()
+    loss = (3 * w).sum() + v.sum()
+    library.save(loss, gviz.folder / "run.json", params={"u": u})
+    table = library.inspect(gviz.folder / "run.json")
+    columns = table.columns()
+    adds = dict(zip(columns["name"], zip(columns["grad"], columns["backward_adds"], strict=True), strict=True))
+    assert (adds["w"], adds["v"], adds["u"]) == (("[2, -4]", "[3, 3]"), ("None", "[1, 1]"), ("[1, 1]", "None"))
+    assert "grad is that of another backward" in gviz("inspect", "run.json").out
+    assert "w.grad is [2, -4]; backward brings [3, 3]" in " ".join(
+        gviz("explain", "run.json", "--wrt", "w").out.split()
+    )
+    verdicts = {one["name"]: one["verdict"] for one in json.loads(gviz("why", "run.json", "--json").out)}
+    assert (verdicts["w"], verdicts["v"], verdicts["u"]) == ("accumulated", "ok", "no path")
+    read = {cause.name: cause for cause in library.why(gviz.folder / "run.json")}
+    assert {name: cause.what for name, cause in read.items() if name in "uvw"} == {
+        name: library.why(loss, {name: one}).causes[0].what for name, one in (("w", w), ("v", v), ("u", u))
+    }
+    loss.backward(retain_graph=True)
+    library.save(w.sum(), gviz.folder / "after.json")
+    assert library.inspect(gviz.folder / "after.json").columns()["grad"][0] == "[5, -1]"
+    alone = (v * 2).sum()
+    v.grad = None
+    alone.backward(retain_graph=True)
+    library.save(alone, gviz.folder / "own.json")
+    assert "backward_adds" not in library.inspect(gviz.folder / "own.json").columns()
+
+
 def test_what_a_model_returns_may_be_nested(torch: Any) -> None:
     @dataclass
     class Output:

@@ -308,6 +308,8 @@ def unchecked(chain: Chain, name: str) -> str:
             if chain.node.grad.value is not None
             else ""
         )
+        if chain.node.grad.arrived is not None:
+            value += f"; backward brings {numbers_text(chain.node.grad.arrived, LONGEST_VALUE)}"
         if chain.absent == chain.node.state:
             return f"not checked: {name} has nothing of it, {chain.absent}{value}"
         return f"not checked: the steps of backward are not in this graph: {chain.absent}{value}"

@@ -15,6 +15,7 @@ from gviz.causes.diagnosis import Cause, in_code
 from gviz.causes.training import BEFORE_EACH
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import NORMALIZED
+from gviz.flow import CHECKPOINT, as_brought, is_multiple
 from gviz.graphs import LOST, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.reaching import reached
@@ -36,10 +37,6 @@ EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", 
 
 CUT_OFF = "cut off on its way, as by detach(), no_grad(), item(), argmax() or a checkpoint with use_reentrant=True"
 """What may be so besides, where nobody has seen what the program called."""
-
-
-CHECKPOINT = "CheckpointFunctionBackward"
-"""The operation that a reentrant checkpoint records: what it has computed is in no graph."""
 
 
 class Layer(NamedTuple):
@@ -71,6 +68,7 @@ def causes_in(graph: Graph, names: Sequence[str] | None = None) -> list[Cause]:
     Raises:
         SourceError: there is no tensor of such a name.
     """
+    graph = as_brought(graph)
     causes = why_all(graph) if names is None or len(names) > 1 else []
     of_leaves = {cause.name: cause for cause in causes}
     asked = causes if names is None else [of_leaves.get(name) or why(graph, name) for name in names]
@@ -263,13 +261,6 @@ def factor_of_gradients(graph: Graph) -> float:
     factor = old.norm / own.norm if own.norm else 0.0
     is_sure = sum(one.numel for one, _ in grads) > 1 and math.isfinite(factor)
     return factor if is_sure and all(is_multiple(*pair, factor) for pair in grads) else 0.0
-
-
-def is_multiple(one: Numbers, other: Numbers, factor: float = 1.0) -> bool:
-    """Return whether a gradient is so many times another one, as far as their summaries tell."""
-    pairs = [(factor * number, wanted) for number, wanted in zip(one.summary[:4], other.summary[:4], strict=True)]
-    tolerance = 1e-3 * factor * one.norm
-    return not one.is_finite or all(math.isclose(*pair, rel_tol=1e-3, abs_tol=tolerance) for pair in pairs)
 
 
 def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, is_freed: bool) -> Cause:

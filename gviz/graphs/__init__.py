@@ -152,8 +152,8 @@ class Gradient(NamedTuple):
     Args:
         value: what ``.grad`` holds; None for None.
         before: what it held when backward was called; None for None, or where that was not asked for.
-        arrived: what came to it when backward ran, after all hooks; None where that was not asked for, or did not
-            happen.
+        arrived: what came to it when backward ran, after all hooks, or in a program that nobody has followed what comes
+            to it when it runs; None where that was not asked for.
         hooks: what hooks have made of it when backward ran, in their order.
     """
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from gviz.errors import ArgumentError
-from gviz.graphs import GRAD_OF, MADE_LATER, NOW, Graph, Moment, TensorRow
+from gviz.graphs import GRAD_OF, MADE_LATER, NOW, Graph, Moment, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.rounding import without_rounding
 from gviz.pictures.labels import later_text, shape_text, short, value_text
 from gviz.pictures.look import LONGEST_LINE
 from gviz.pictures.picture import LARGE
-from gviz.text import cut, joined
+from gviz.text import aligned_text, cut, joined
 
 LONGEST_CELL = 40
 """Characters of a value, for its shape stands beside it."""
+
+LEAST_WIDTH = 24
+"""Columns of a sentence in a table, at least."""
 
 
 def rows_to_list(graph: Graph, only: str | None, sort: str | None) -> list[TensorRow]:
@@ -99,6 +105,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
         "value": [cell_text(own if own.is_known else None) for own in map(recorded_value, rows)],
         **({"grad_before": [cell_text(grad.before) for _, grad, _ in then]} if before else {}),
         "grad_after" if before else "grad": [cell_text(grad.value) for _, grad, _ in then],
+        "backward_adds": [cell_text(grad.arrived) for _, grad, _ in then],
         "later": [_later(row) for row in rows],
         "line": [row.place.number if row.place is not None else "" for row in rows],
         "column": [str(places.get(row.name, "")) for row in rows],
@@ -108,6 +115,7 @@ def columns_of(rows: Sequence[TensorRow], places: Mapping[str, int], *, before: 
     conditions = {
         "line": len(lines) > 1 or (len(rows) == 1 and not places),  # all of an expression is in line 1
         "column": bool(places),
+        "backward_adds": not before and any(one.grad.arrived not in (None, one.grad.value) for one in rows),
         "later": any(columns["later"]),
         "note": any(map(note_of, rows)),
     }
@@ -164,8 +172,42 @@ def totals(graph: Graph) -> list[str]:
     return ["; ".join([line, *sorted({node.state for node in graph.nodes if node.state.startswith(GRAD_OF)})])]
 
 
+def table_beside(columns: Mapping[str, Sequence[str]], last: Mapping[str, Sequence[str]], width: int) -> str:
+    """Return columns as a table of text, with sentences in what is left of the width beside them.
+
+    >>> print(table_beside({"name": ["x", "y"]}, {"mend": ["call backward()"] * 2}, 0))
+    name  mend
+    x     call backward()
+    y     likewise
+
+    Args:
+        columns: the texts of each, by its heading.
+        last: the column of sentences, by its heading; {} for none.
+        width: columns of the terminal.
+    """
+    lines = aligned_text([[*columns], *zip(*columns.values(), strict=True)]).rstrip("\n").split("\n")
+    column = max(map(len, lines)) + 2
+    room = max(width - column, LEAST_WIDTH)
+    rows, above = [], ""
+    sentences = next(([heading, *texts] for heading, texts in last.items()), [""] * len(lines))
+    for line, sentence in zip(lines, sentences, strict=True):
+        text, above = ("likewise" if sentence == above != "" else sentence), sentence
+        first, *rest = wrap(text, room, break_long_words=False) or [""]
+        rows += [f"{line.ljust(column)}{first}".rstrip(), *(f"{' ' * column}{more}" for more in rest)]
+    return "\n".join(rows)
+
+
 def html_table(columns: Mapping[str, Sequence[str]]) -> str:
     """Return columns of texts as a table of HTML, as notebooks show it."""
     head = "".join(f"<th>{escape(key)}</th>" for key in columns)
     rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in zip(*columns.values(), strict=True))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
+
+
+def near(place: Place) -> Place:
+    """Return a line with its cell of a notebook, by IPython's number, or with the path from the current folder."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    cells = getattr(getattr(shell, "compile", None), "_filename_map", {})  # of IPython's own tracebacks
+    path = os.path.relpath(place.file)
+    file = "" if place.file in cells else place.file if path.startswith("..") else path
+    return place._replace(file=file, cell=cells.get(place.file, place.cell))

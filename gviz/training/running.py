@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from gviz.graphs import Place
+from gviz.pictures.table import near
 from gviz.trace.frames import RunningProgram
 from gviz.trace.modules import EngineModule, ModuleObserver
 
@@ -80,8 +81,5 @@ class RunningModules(ModuleObserver):
 
 
 def path_and_line(place: Place | None) -> str:
-    """Return a line as people look for it: with the path from the current folder, if it is there; "" for None."""
-    if place is None:
-        return ""
-    path = os.path.relpath(place.file)
-    return str(place._replace(file=place.file if path.startswith("..") else path))
+    """Return a line as people look for it, as :func:`gviz.pictures.table.near` has it; "" for None."""
+    return "" if place is None else str(near(place))

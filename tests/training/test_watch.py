@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from collections.abc import Callable
 from copy import deepcopy
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import gviz
 from gviz import GvizError
+from gviz.graphs import Place
 from gviz.training.log import MOST_ROWS, Log
+from gviz.training.running import path_and_line
 
 ENGINES = ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)]
 
@@ -966,3 +970,12 @@ def test_a_model_of_which_all_is_measured_is_not_asked_for_its_names_at_each_ste
     net = network(torch)
     log = train(torch, net, steps=2)
     assert len(log.names()) == 4
+
+
+def test_a_line_of_a_notebook_is_named_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """IPython compiles each cell as a file of its own, and knows the cell's number by that."""
+    assert path_and_line(Place(6, "/ipykernel_1/32.py")) == "/ipykernel_1/32.py:6"
+    shell = SimpleNamespace(compile=SimpleNamespace(_filename_map={"/ipykernel_1/32.py": 10}))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert path_and_line(Place(6, "/ipykernel_1/32.py")) == "cell 10, line 6"
+    assert path_and_line(Place(2, str(Path.cwd() / "train.py"))) == "train.py:2"
