@@ -266,6 +266,20 @@ class Diagnosis:
         returns = (one.lineno for step in steps for one in ast.walk(step) if isinstance(one, ast.Return))
         return (*self.line_of_node(node), *(line for number in returns for line in self.line_of(Place(number))))
 
+    def uncalled(self, method: str) -> tuple[Lines, str]:
+        """Return a line of the program that names a method and does not call it, and the call; else (), ""."""
+        return next(
+            (  # of a notebook the text does not tell the cell
+                (
+                    () if any(place.cell for place, _ in self.graph.codes) else self.line_of(Place(one.lineno)),
+                    f"{ast.unparse(one)}(), with its brackets",
+                )
+                for one in ast.walk(parsed(self.graph.code))
+                if isinstance(one, ast.Expr) and getattr(one.value, "attr", "") == method
+            ),
+            ((), ""),
+        )
+
     @cached_property
     def names_in_program(self) -> set[str]:
         """The names in the text of the program, and the variables with tensors, without gviz's letters."""

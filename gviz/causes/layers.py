@@ -229,16 +229,15 @@ def distances_of(graph: Graph) -> Mapping[str, int]:
 def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     """Yield causes where nobody has followed the program: of what has cut a tensor off nothing is known then."""
     rows = {row.name: row for row in graph.tensors}
-    trained = {row.name for row in graph.tensors if row.is_leaf and row.requires_grad}
     root, is_freed = name_of_root(graph), any(node.state in LOST for node in graph.nodes)
     has_hidden, factor = (
         any(node.label == CHECKPOINT for node in graph.nodes),
         factor_of_gradients(graph),
     )
-    outside = trained - {node.name for node in graph.nodes} if has_hidden else set()
+    inside = {node.name for node in graph.nodes}
     for cause in causes:
         name, row = cause.name, rows[cause.name]
-        if name in outside:
+        if has_hidden and row.is_leaf and row.requires_grad and name not in inside:
             what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
             own = f"{name} has a gradient, and whether {root} has brought it is not known: {what}"
             hidden = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")

@@ -598,8 +598,10 @@ def not_run(facts: TensorFacts) -> Cause:
             facts.lines,
             "--grad-output ones, or a scalar as the root, as .sum() makes it",
         )
+    at, call = case.uncalled("backward")
     mend = first_true(
         (case.is_expression, "leave out --no-backward"),
+        (call, call),
         (
             facts.closure,
             f"call {case.call_of_backward} in {facts.closure}, which step() calls for the gradients",
@@ -618,7 +620,7 @@ def not_run(facts: TensorFacts) -> Cause:
     return facts.cause(
         "backward not run",
         f"{name}.grad is None: no backward has run to its end",
-        stepped if facts.closure else (*facts.lines, *made),
+        at or (stepped if facts.closure else (*facts.lines, *made)),
         mend,
     )
 

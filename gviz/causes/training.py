@@ -330,7 +330,8 @@ def accumulated(facts: TensorFacts) -> Cause:
         (history.is_stale and history.is_optimized is None, "after each update"),
         (True, "before each backward()"),
     )
-    before_each = f"{clear} {when}"
+    at, call = facts.case.uncalled("zero_grad")
+    before_each = call or f"{clear} {when}"
     what = (
         f"{name}.grad {'was' if history.grad_cleared else 'is'} the sum of more than one backward:"
         " it was not empty when the last one began"
@@ -365,6 +366,7 @@ def accumulated(facts: TensorFacts) -> Cause:
             *(facts.case.line_of(history.brought) if facts.is_of_other_root else facts.case.line_of_backward),
             *facts.case.line_of(history.stepped if history.used_sum else history.optimizer),
             *facts.case.line_of(history.grad_cleared),
+            *at,
         ),
         mend,
         meant,

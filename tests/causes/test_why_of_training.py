@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -1487,3 +1488,44 @@ def test_what_is_frozen_is_not_laid_to_a_number_that_a_line_takes_later(tmp_path
     assert {place.line for place, _ in cause.lines} == {4, 9}
     assert "item" not in cause.mend
     assert "v = " not in cause.mend
+
+
+WITHOUT_BRACKETS = [
+    ("loss = head(net(x)).sum()\n    opt.zero_grad()\n    loss.backward", "backward not run", [10], "loss.backward()"),
+    (
+        "loss = head(net(x)).sum()\n    opt.zero_grad\n    loss.backward()",
+        "not cleared",
+        [10, 11, 9],
+        "opt.zero_grad()",
+    ),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", WITHOUT_BRACKETS)
+def test_a_call_without_its_brackets_is_named(
+    tmp_path: Path, case: tuple[str, str, list[int], str], engine: str
+) -> None:
+    """The line that names a method and calls nothing is the one to mend, and not the one that makes the loss."""
+    body, verdict, lines, call = case
+    cause = why(graph_of(tmp_path, LOOP.format(f"{body}\n    opt.step()"), engine), "net.weight")
+    assert (cause.verdict, lines_of(cause), cause.mend) == (verdict, lines, f"{call}, with its brackets")
+    mended = body.replace(call.removesuffix("()"), call).replace("()()", "()")
+    assert why(graph_of(tmp_path, LOOP.format(f"{mended}\n    opt.step()"), engine), "net.weight").verdict == "ok"
+
+
+def test_a_method_that_is_kept_under_a_name_is_called_by_that(tmp_path: Path) -> None:
+    body = "loss = head(net(x)).sum(); back = loss.backward; opt.zero_grad(); back(); opt.step()"
+    assert why(graph_of(tmp_path, LOOP.format(body), "gviz"), "net.weight").verdict == "ok"
+    body = "loss = head(net(x)).sum(); back = loss.backward; opt.zero_grad(); opt.step()"
+    assert "brackets" not in why(graph_of(tmp_path, LOOP.format(body), "gviz"), "net.weight").mend
+
+
+def test_in_a_notebook_the_cell_of_a_call_without_brackets_is_not_guessed(tmp_path: Path) -> None:
+    sources = "import torch\nw = torch.ones(2, requires_grad=True)", "loss = w.sum()\nloss.backward"
+    cells = [{"cell_type": "code", "source": text, "outputs": [], "metadata": {}} for text in sources]
+    (tmp_path / "net.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    graph = package.read(tmp_path / "net.ipynb", SourceOptions(diagnose=True), rootless=True).graph
+    cause = why(graph, "w")
+    assert cause.mend == "loss.backward(), with its brackets"
+    assert all(place.cell for place, _ in cause.lines)
