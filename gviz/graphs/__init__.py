@@ -372,7 +372,7 @@ class History(NamedTuple):
         grad_of_others: where ``torch.autograd.grad`` was asked last, or ``torch.func``, of a tensor that neither was asked
             for, in a program that has called no backward.
         is_optimized: whether an optimizer has the tensor; None where the program has made no optimizer.
-        written: where its memory was written last before the graph used it; None where it was as it was made.
+        written: where its memory was changed last before the graph used it; None where it was as it was made.
         optimizer: if none has the tensor, where the only one was made, or the only one that steps after a backward that
             came to the tensor; None where that may be several.
         first_norm: its norm when a backward brought its first gradient; None where none has, or that is not known.

@@ -206,8 +206,8 @@ class Lines:
         return {next(iter(names)): leaf for leaf, names in written.items() if len(names) == 1}
 
     def last_write_before(self, tensor: Any, use: int) -> Place | None:
-        """Return where the memory of a tensor was written last before a run of a line; None where it was not."""
-        own = [one for one in self.writes_to(tensor) if one.run < use]
+        """Return where the memory of a tensor was changed last before a run of a line; None where it was not."""
+        own = [one for one in self.writes_to(tensor) if one.run < use and not one.is_idle]
         return self.place(own[-1].place)._replace(run=own[-1].run) if own else None
 
     def writes_to(self, tensor: object) -> Sequence[Write]:

@@ -19,7 +19,7 @@ from typing import Any
 from weakref import ref
 
 from gviz.graphs import Place
-from gviz.graphs.numbers import Numbers, elements_of
+from gviz.graphs.numbers import FEW_ELEMENTS, Numbers, elements_of
 from gviz.trace.cuts import CHECKPOINT, FROM_NUMBERS, OutsideGraph
 from gviz.trace.facts import MOST_ITEMS, ByTensor, flat, recall, remember, tensors_in
 from gviz.trace.frames import RunningProgram
@@ -31,9 +31,6 @@ from gviz.walk import all_finite, grad_fn, numbers
 
 ON_ITSELF = {"__setitem__", "requires_grad_", "detach_"}
 """Calls that change their first argument; some of them return nothing."""
-
-FEW = 256
-"""Elements of a result whose numbers are kept."""
 
 MOST = 10_000
 """Writes in place that are remembered: the last ones."""
@@ -165,6 +162,7 @@ class Trace(Observer):
                 makers,
                 self.frames.runs,
                 leaf,
+                is_idle=self.versions is not None and self.versions.is_as_before(leaf() if leaf else owner),
             )
         )
         self.gradients.wrote_leaf(leaf() if leaf else owner, name, is_counted=not leaf)
@@ -179,7 +177,17 @@ class Trace(Observer):
             return
         for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
             version = one._version  # noqa: SLF001 - PyTorch's own name
-            self.writes.append(Write(call.place, "step", ref(one), (tuple(one.shape),), version, run=self.frames.runs))
+            self.writes.append(
+                Write(
+                    call.place,
+                    "step",
+                    ref(one),
+                    (tuple(one.shape),),
+                    version,
+                    run=self.frames.runs,
+                    is_idle=self.versions is not None and self.versions.is_as_before(one),
+                )
+            )
 
     def record_outside(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""
@@ -265,9 +273,9 @@ class Trace(Observer):
         try:
             if result.shape == ():
                 return tuple.__new__(Numbers, ((), "", elements_of((result.tolist(),)), None))
-            is_few = result.numel() <= FEW
+            is_few = result.numel() <= FEW_ELEMENTS
             is_wanted = is_few or (is_made and result.is_floating_point() and not all_finite(result))
-            return numbers(result, FEW)._replace(dtype="") if is_wanted else None
+            return numbers(result)._replace(dtype="") if is_wanted else None
         except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
             return None
 

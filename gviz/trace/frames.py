@@ -95,13 +95,12 @@ class RunningProgram:
 
         The frames of the last one are kept until then: so a frame that is another is another call.
         """
-        frames: list[Any] = []
-        frame: Any = sys._getframe(2)  # noqa: SLF001 - as above
-        while frame is not None:
-            code = frame.f_code  # what a comprehension does is done by the function that it is in
-            if (code.co_name[0] != "<" or code.co_name == "<lambda>") and self.is_ours(code.co_filename):
-                frames.append(frame)
-            frame = frame.f_back
+        running = ((frame, frame.f_code) for frame, _ in walk_stack(sys._getframe(1)))  # noqa: SLF001 - as above
+        frames = [
+            frame
+            for frame, code in running  # what a comprehension does is done by the function that it is in
+            if (code.co_name[0] != "<" or code.co_name == "<lambda>") and self.is_ours(code.co_filename)
+        ]
         stack, pairs = self.stack, zip(reversed(frames), self.stack, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1][0], pairs))  # frames that run still
         del stack[same:]

@@ -226,8 +226,7 @@ class Gradients(Observer):
 
     def shared(self, tensor: Any, result: Any) -> None:
         """Note a tensor on the memory of another, which may be a gradient."""
-        record = recall(self.by_memory, tensor)
-        if record is not None:
+        if (record := recall(self.by_memory, tensor)) is not None:
             remember(self.by_memory, result, record)
 
     def note_write(self, record: GradientRecord, value: Any) -> None:

@@ -195,6 +195,7 @@ class Write(NamedTuple):
         makers: the operations that had made the owner before, and now, by their classes; "" for none.
         run: which run of a line that was, counted over the whole program.
         leaf: weakly, the leaf whose memory the owner has by ``.data``, or ``detach()``; None for another owner.
+        is_idle: whether a leaf that it has written is as it was, as far as that is known.
     """
 
     place: Place
@@ -205,6 +206,7 @@ class Write(NamedTuple):
     makers: tuple[str, str] = ("", "")
     run: int = 0
     leaf: Any = None
+    is_idle: bool = False
 
 
 def record_of(node: Any) -> NodeRecord | None:

@@ -16,7 +16,7 @@ from weakref import ref
 
 from gviz.graphs import MIXED, NOW, Moment
 from gviz.graphs.numbers import FEW_ELEMENTS, Numbers
-from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.facts import ByTensor, flat, recall, remember
 from gviz.trace.listening import ENGINE, Observer
 from gviz.trace.records import KEY
 from gviz.walk import NodeLike, TensorLike, grad_fn, gradient, graph_nodes, numbers, saved_value
@@ -39,11 +39,13 @@ class Overwritten(NamedTuple):
             smaller. Passes and writes between two operations lie between their numbers, in order.
         numbers: None where they are not known any more.
         is_counted: whether the write counts as one, so that backward refuses a tensor that was saved; not by ``.data``.
+        after: what the last write then has left of a leaf; None where it is not known.
     """
 
     until: float
     numbers: Numbers | None
     is_counted: bool = True
+    after: Numbers | None = None
 
 
 class Versions(Observer):
@@ -168,6 +170,18 @@ class Versions(Observer):
         following = tensor.grad_fn.next_functions if tensor.grad_fn is not None else ()
         versions = recall(self.before, self.owner(tensor)[0]) if following and following[0][0] is None else None
         return versions[-1].numbers if versions else None
+
+    def is_as_before(self, leaf: TensorLike) -> bool:
+        """Return whether the last write has left a leaf as it was, as a step along a gradient of zeros does.
+
+        False where that is not sure: of a large one only what is the same number everywhere is known.
+        """
+        versions = recall(self.before, self.owner(leaf)[0]) if leaf.requires_grad and leaf.grad_fn is None else None
+        before = (versions[-1].after or versions[-1].numbers) if versions else None
+        if not versions or before is None or not (before.elements or before.summary.smallest == before.summary.largest):
+            return False
+        versions[-1] = versions[-1]._replace(after=self.overwritten(leaf))
+        return versions[-1].after == before
 
     def overwritten(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor; None for a large one that takes no gradient, which may be written often."""
@@ -324,8 +338,7 @@ def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[A
         if type(node).__name__ == "AccumulateGrad":
             continue
         number = node._sequence_nr()  # noqa: SLF001 - PyTorch's own name
-        users = [following for following, _ in node.next_functions if following in makers]
-        users += [node] if node in makers else []
+        users = [one for one in (node, *(following for following, _ in node.next_functions)) if one in makers]
         record = node.metadata.get(KEY)  # of a trace, if there is one
         constants = record.tensors() if record is not None else []
         for key in {
@@ -340,13 +353,8 @@ def uses_of(nodes: Iterable[Any], tensors: Collection[int], makers: Collection[A
 
 def saved_tensors(node: Any) -> list[Any]:
     """Return the tensors that an operation has saved and not freed, also those that were written since."""
-    values = (saved_value(node, name) for name in raw_names(node.__class__))
-    tensors = (
-        getattr(one, "data", None)
-        for value in values
-        for one in (value if isinstance(value, tuple | list) else (value,))
-    )
-    return [one for one in tensors if hasattr(one, "grad_fn")]
+    values = flat([saved_value(node, name) for name in raw_names(node.__class__)])
+    return [one for one in (getattr(value, "data", None) for value in values) if hasattr(one, "grad_fn")]
 
 
 @cache

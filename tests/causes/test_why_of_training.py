@@ -1099,6 +1099,34 @@ def test_a_frozen_copy_in_place_of_the_model_is_at_fault_if_an_optimizer_has_it(
         assert not any(one.is_wrong for one in why_all(sound))
 
 
+ZERO_FACTORS = """\
+import torch
+from torch import nn
+a = nn.Parameter(torch.zeros(4, 2))
+b = nn.Parameter(torch.ones(2, SIZE))
+nn.init.zeros_(b)
+opt = torch.optim.OPTIMIZER([a, b], lr=0.1, weight_decay=0.1)
+for i in range(3):
+    opt.zero_grad()
+    loss = (torch.ones(8, 4) @ a @ b).sub(1).pow(2).mean()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", [2, 300])
+@pytest.mark.parametrize("optimizer", ["SGD", "AdamW"])
+def test_a_step_that_leaves_a_zero_as_it_was_is_not_told_as_what_has_written_it(
+    tmp_path: Path, optimizer: str, size: int, engine: str
+) -> None:
+    program = ZERO_FACTORS.replace("OPTIMIZER", optimizer).replace("SIZE", str(size))
+    graph = graph_of(tmp_path, program, engine)
+    assert [lines_of(why(graph, name)) for name in "ab"] == [[9, 5], [9, 3]]
+    late = program.replace("nn.init.zeros_(b)", "") + "    with torch.no_grad(): b.mul_(0)\n"
+    assert lines_of(why(graph_of(tmp_path, late, engine), "a")) == [9, 12]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("clear", ["opt.zero_grad()", "opt.zero_grad(set_to_none=False)"])
 def test_a_sum_that_each_step_uses_is_not_cleared_though_it_is_gone_at_the_end(
