@@ -49,7 +49,7 @@ MENDS_OF_ZERO = {
     "**": "its input is 0, where x ** n has no slope, or n is 0: see what makes it so",
     **dict.fromkeys(
         ("@", "addmm", "convolution", "trilinear", "mkldnn_rnn_layer"),
-        "see whether the other factor is 0, such as by a relu or as data of zeros, or its parts cancel out",
+        "see whether the other factor is 0, or its parts cancel out",
     ),
     "clamp_min": "give it inputs above its bound",
     "multi_margin_loss": "",
@@ -261,8 +261,15 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
             "take a smooth function, such as silu: the second derivative of one of straight pieces, such as relu, is 0",
             f"if {case.root_name} is made of gradients, as a gradient penalty is",
         )
-    flat, steep = "it has no slope at any input: take a function that has one", f"give {sign} inputs where"
-    text = MENDS_OF_ZERO.get(sign, flat if is_flat(first, edge.slot) else f"{steep} its derivative is not 0")
+    other_text = first_true(
+        (is_flat(first, edge.slot), "it has no slope at any input: take a function that has one"),
+        (
+            sign in ("mse_loss", "smooth_l1_loss", "huber_loss"),
+            "its inputs are the same where they are used: see what each is made from",
+        ),
+        (True, f"give {sign} inputs where its derivative is not 0"),
+    )
+    text = MENDS_OF_ZERO.get(sign, other_text)
     text = text.removesuffix(  # it gives no probability to the loss then
         f", or use {LOGITS}" * any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
     )

@@ -1936,7 +1936,21 @@ loss.backward()
 """,
         "zero",
         [3],
-        "see whether the other factor is 0, such as by a relu or as data of zeros, or its parts cancel out",
+        "see whether the other factor is 0, or its parts cancel out",
+    ),
+    "loss_of_a_tensor_and_itself": (
+        "w",
+        """\
+import torch
+from torch.nn import functional as F
+w = torch.ones(2, requires_grad=True)
+y = w * 2
+loss = F.mse_loss(y, y.detach()) + F.huber_loss(y, y.detach()) + F.smooth_l1_loss(y, y.detach()) + 1
+loss.backward()
+""",
+        "zero",
+        [5],
+        "its inputs are the same where they are used: see what each is made from",
     ),
     "unit_that_dropout_leaves_out_in_this_run": (
         "layer.weight",
