@@ -79,8 +79,9 @@ def words_of(graph: Graph) -> dict[str, Words]:
         node = each._replace(expression=pieces[each.id]) if each.id in pieces else each
         operands = {edge.slot: operand_text(edge, kinds[edge.source], texts) for edge in inputs[node.id]}
         operands |= {slot: Text(name) for edge in inputs[node.id] for slot, name in edge.called}
-        is_phrase = node.kind == "group" and ", " in (node.name or "")  # "net.fc, call 2" is no name in a formula
-        text = Text("" if is_phrase else outputs.get(node.id) or node.name or "")
+        name = node.name or ""  # neither "net.fc, call 2" nor the "0" of a Sequential is a name in a formula
+        is_phrase = node.kind == "group" and (", " in name or not name[:1].isidentifier())
+        text = Text("" if is_phrase else outputs.get(node.id) or name)
         if node.kind == "accumulate":
             text = operands.get(0, text)
         elif node.kind == "operation":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -218,3 +219,18 @@ def test_one_of_several_outputs_has_the_program_s_name_though_the_operation_has_
     }
     edges = Edge("parts", "y", output=0), Edge("parts", "y", output=1), Edge("one", "y")
     assert [known_name(edge, nodes, {"parts": [], "one": []}) for edge in edges] == ["p", "q", ""]
+
+
+def test_the_number_of_a_module_is_no_number_in_a_formula(tmp_path: Path) -> None:
+    """The modules of a Sequential that is no variable are called 0, 1, 2: relu(0) and 2 ** 2 would be arithmetic."""
+
+    def drawn(result: Any, net: Any) -> str:
+        return Path(gviz.graph((result**2).mean(), model=net).save(tmp_path / "net.dot", by="module")).read_text()
+
+    x, nn = torch.ones(4, 2), torch.nn
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    dot = drawn(net(x), net)
+    assert not {one for one in ("relu(0)", "2 ** 2", "mean(2 ** 2)") if one in dot}
+    assert "ReluBackward0" in dot
+    fc = nn.Linear(2, 3)
+    assert "relu(fc)" in drawn(fc(x).relu(), nn.ModuleDict({"fc": fc}))
