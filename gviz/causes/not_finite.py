@@ -630,6 +630,7 @@ def begun_outside(case: Diagnosis, name: str, what: str, *users: Node) -> Cause 
 def operand_of(node: ast.AST | None) -> ast.expr | None:
     """Return the operand of an expression that is to be another one, as what it is divided by; None for none.
 
+    >>> from gviz.causes.syntax import parse
     >>> parts = (parse(one).body[0].value for one in ("d ** -0.5", "1 / d", "torch.div(x, d)", "d.log()"))
     >>> [ast.unparse(operand_of(part)) for part in parts]
     ['d', 'd', 'd', 'd']

@@ -131,12 +131,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def complain_of_meaning(error: GvizError) -> None:
     """Name the command that explains an error of PyTorch's with which a script stopped, if nothing said what to do."""
-    kind, _, text = error.what.partition(": ")
-    if error.hint is None and error.place is not None and kind.endswith("Error") and "\n" not in text:
-        from gviz.reference.error_help import help_in  # the text of all errors, which few need
+    from gviz.reference.error_help import help_in  # the text of all errors, which few need
 
-        if help_in(error.what):
-            streams.complain(f'gviz explain "{text}" says what it means', "note")
+    text = error.what.partition("Error: ")[2]
+    if error.hint is None and error.place is not None and text and "\n" not in text and help_in(error.what):
+        streams.complain(f'gviz explain "{text}" says what it means', "note")
 
 
 def _invoke(arguments: list[str]) -> int:

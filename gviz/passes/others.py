@@ -12,7 +12,7 @@ OF_OTHERS = f"{GRAD_OF}another backward, at least in part"
 
 
 def with_other_gradients(graph: Graph, hooks: Mapping[str, tuple[Hooked, ...]]) -> Graph:
-    """Return a graph that says of which leaves ``.grad`` is not what comes to them: another backward, say, has added to it.
+    """Return a graph that says of which leaves ``.grad`` is not what comes to them: it is of another backward, too.
 
     Args:
         graph: with what flows back.

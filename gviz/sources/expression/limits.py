@@ -8,14 +8,13 @@ numbers and the shapes that it is given.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.numbers.shapes import broadcast_shape
 from gviz.sources.expression.allowed import word_set
-from gviz.trace.facts import flat
 
 MAX_ELEMENTS = 100_000_000
 """Elements of all tensors of an expression together: 0.4 GB of float32."""
@@ -72,7 +71,7 @@ class Budget:
         Raises:
             SourceError: it says the size; or a whole number is beyond 64 bits, which PyTorch refuses too.
         """
-        if any(isinstance(value, int) and value.bit_length() > 64 for value in flat([*args, *kwargs.values()])):
+        if any(isinstance(value, int) and value.bit_length() > 64 for value in flat_values([*args, *kwargs.values()])):
             raise SourceError(
                 "int too big to convert",
                 hint="write it as a decimal number, as in 1e30; sizes, dims and indices are small whole numbers",
@@ -80,14 +79,16 @@ class Budget:
         self._refuse_above(most_elements(name, args, kwargs))
         self.work_left -= (work := multiplications(name, args))
         if self.work_left < 0:
-            hint = "take smaller matrices; gviz draws for people to read"
-            raise SourceError(f"too much work: {name} takes about {work:,} multiplications here", hint=hint)
+            raise SourceError(
+                f"too much work: {name} takes about {work:,} multiplications here",
+                hint="take smaller matrices; gviz draws for people to read",
+            )
 
     def count(self, result: object) -> object:
         """Return a result, and count its elements. SourceError: there are too many of them, or of digits."""
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise _too_large(f"a number of {result.bit_length() * 30103 // 100000 + 1:,} digits")
-        size = sum(int(value.numel()) for value in flat([result]) if isinstance(value, Tensor))
+        size = sum(int(value.numel()) for value in flat_values([result]) if isinstance(value, Tensor))
         self._refuse_above(size)
         self.elements_left -= size
         return result
@@ -120,8 +121,8 @@ def most_elements(name: str, args: Sequence[object], kwargs: Mapping[str, object
     (1000000.0, 4.0)
     """
     values = [*args, *kwargs.values()][name.startswith("new_") :]
-    numbers = [_number(value) for value in flat(values)]
-    shapes = [value.shape for value in flat(values) if isinstance(value, Tensor)]
+    numbers = [_number(value) for value in flat_values(values)]
+    shapes = [value.shape for value in flat_values(values) if isinstance(value, Tensor)]
     lists = [value for value in values if isinstance(value, list | tuple)]
     if name in ("arange", "linspace", "logspace"):
         start, end, step = (0, *numbers, 1) if len(values) == 1 else (*numbers, 1, 1, 1)[:3]
@@ -155,12 +156,21 @@ def multiplications(name: str, args: Sequence[object]) -> int:
     >>> multiplications("@", [engine.ones(2, 3), engine.ones(3, 5)]), multiplications("svd", [engine.ones(10, 10)])
     (30, 30000)
     """
-    tensors = (value for value in flat(args) if isinstance(value, Tensor))
-    shapes: list[Sequence[int]] = [value.shape for value in tensors if value.ndim > 1]
+    shapes: list[Sequence[int]] = [
+        value.shape for value in flat_values(args) if isinstance(value, Tensor) and value.ndim > 1
+    ]
     if name in MATRICES and len(shapes) > 1:
         inner = shapes[0 if name in TRANSPOSED else -2][-1]
         return int(most_elements(name, args, {})) * inner * (5 if name == "cdist" else 1)
     return sum(math.prod(shape) * min(shape[-2:]) for shape in shapes[:1]) * DECOMPOSED.get(name, 0)
+
+
+def flat_values(values: Iterable[object]) -> list[object]:
+    """Return the values in nested lists and tuples, those of the outer ones first."""
+    parts = [*values]
+    for one in parts:  # grows while it is read
+        parts += one if isinstance(one, list | tuple) else ()
+    return [one for one in parts if not isinstance(one, list | tuple)]
 
 
 def _number(value: object) -> float:
@@ -190,7 +200,7 @@ def _picked(shape: Sequence[int], index: Sequence[object]) -> float:
     """Return the size of a part: lists and tensors pick once for each element, slices and masks only leave out."""
     picked, rest = 1.0, float(math.prod(shape))
     for item, side in zip((item for item in index if item is not None and item is not ...), shape, strict=False):
-        count = len([*flat(item)]) if isinstance(item, list) else item.numel() if isinstance(item, Tensor) else 0
+        count = len(flat_values(item)) if isinstance(item, list) else item.numel() if isinstance(item, Tensor) else 0
         if count and not (isinstance(item, Tensor) and str(item.dtype) == "torch.bool"):
             picked, rest = max(picked, count), rest / max(side, 1)
     return picked * rest

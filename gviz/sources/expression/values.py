@@ -16,14 +16,13 @@ from gviz import engine
 from gviz.engine import Tensor
 from gviz.errors import SourceError
 from gviz.options import SourceOptions
-from gviz.sources.expression.limits import Budget
+from gviz.sources.expression.limits import Budget, flat_values
 from gviz.sources.expression.naming import tensors_of
 from gviz.sources.expression.parse import MAX_VALUE_CHARACTERS, read_program
 from gviz.sources.expression.program import ExpressionText, Program
 from gviz.sources.expression.run import ENGINE_ERRORS, engine_error, run_program
 from gviz.sources.notes import short_text
 from gviz.text import did_you_mean, excerpt
-from gviz.trace.facts import flat
 
 NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]{0,14})(\.[0-9]{0,15})?")
 """A value that need not be read as an expression."""
@@ -240,7 +239,7 @@ def _check_numbers(value: object, source: ExpressionText, node: ast.expr) -> Non
                 place=place,
                 hint="join them: stack([...]) or cat([...])" if is_list else f"take one of them: {tensors[0][1]}",
             )
-    if not isinstance(value, Tensor) and not all(isinstance(part, int | float) for part in flat(value)):
+    if not isinstance(value, Tensor) and not all(isinstance(part, int | float) for part in flat_values([value])):
         raise SourceError(
             f"{excerpt(source.segment(node))} is not a value",
             place=place,
