@@ -447,7 +447,7 @@ def graph(
         saved: True to draw the tensors that operations save for backward, as nodes of their own.
         flow: True for local derivatives, and for the gradients on their way if backward were to start here with ones:
             what the views ``dataflow``, ``teaching`` and ``micrograd`` show. Not after a backward that has freed the
-            graph.
+            graph. Hooks of the program run, as in backward, and an error of theirs is raised.
         values: ``summary`` for the elements of small tensors, and norm, extremes, mean, zeros, nan and inf of large
             ones; ``full`` for all elements; None to read no numbers.
         model: the ``nn.Module`` that has computed them: its parameters get their names, and operations the modules that
