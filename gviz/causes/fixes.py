@@ -17,6 +17,7 @@ from gviz.causes.syntax import (
     last_name,
     names_within,
     obstacle,
+    parse,
     rebuilt,
     statements,
     statements_at,
@@ -52,6 +53,8 @@ MATH = {
 
 VIEWS = {"data", "T", "mT", "H", "mH", "real", "imag"}
 """Attributes of a tensor that share its memory."""
+
+_BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
 IDLE = "idle"
 """Said of a statement that would assign what is there already."""
@@ -210,6 +213,19 @@ def roots_in(statement: ast.AST) -> list[ast.expr]:
             case ast.Call(_, [first, *_]):
                 roots += getattr(first, "elts", [first])
     return roots
+
+
+def named_in(code: str) -> str:
+    """Return the name that a line calls backward on, or asks autograd for the gradients of.
+
+    >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
+    ('loss', 'loss', 'a')
+    >>> named_in("h, = torch.autograd.grad(g, x)")
+    'g'
+    """
+    names = [name for match in _BACKWARD.finditer(code) for name in match.groups()]
+    names += (ast.unparse(one).removesuffix(".sum()") for one in roots_in(parse(code)) if ".grad(" in code)
+    return next((name for name in names if name not in (None, "autograd", "torch")), "")
 
 
 def summed(line: str) -> str:

@@ -278,8 +278,13 @@ def not_listed(facts: TensorFacts) -> Cause | None:
 
 
 def false_cure(facts: TensorFacts) -> Cause | None:
-    """Return the cause of a leaf for a root that was made a leaf, too: backward ends where it begins."""
-    case, root, lines, mend = facts.case, facts.leaf_root, Lines(), ""
+    """Return the cause of a leaf for a root that was made a leaf, too: backward ends where it begins.
+
+    The leaf may be such a root itself, of a backward before the last one.
+    """
+    case, lines, mend = facts.case, Lines(), ""
+    is_own = facts.reason and fixes.named_in(case.code_of(case.line_of(facts.history.brought))) == facts.name
+    root = facts.row if is_own else facts.leaf_root
     if root is None or not (root is facts.row or root.broken is not None):
         return None
     what = f"requires_grad makes a leaf of {root.name}, and brings no graph back"
@@ -297,8 +302,8 @@ def false_cure(facts: TensorFacts) -> Cause | None:
         what = f"{what}: nothing that it is made from required a gradient then"
         mend = (
             f"{case.without(set_at) if set_at else 'leave requires_grad_() out'}; and let what {root.name} is made from"
+            " require a gradient before it is used"
         )
-        mend += " require a gradient before it is used"
     elif facts.row is not root and case.graph.breaks and not case.is_expression:
         return None  # nothing tells that the root was made from it
     elif (cause := outside(TensorFacts(case, root), f"{what}: ")) is not None:

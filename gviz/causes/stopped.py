@@ -12,6 +12,7 @@ from gviz.causes.assignments import assigned_pairs, line_numbers
 from gviz.causes.cuts import cuts_to_blame, detached_in
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, at_line, first_true, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
+from gviz.causes.fixes import named_in
 from gviz.causes.missing import GRADIENT, SEVERAL, beside_root, is_computed, never_required, outside
 from gviz.causes.not_finite import SINGULAR
 from gviz.causes.syntax import calls_of, last_name, parse, statements, statements_at
@@ -38,7 +39,6 @@ OLDER = re.compile(r"^leaf of | \(1st\)$")
 
 _MAKER = re.compile(r"which is output \d+ of (?:\w+::)*(\w+)")
 _SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
-_BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
 
 
 def is_about(facts: TensorFacts) -> bool:
@@ -657,19 +657,6 @@ def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
             if len(ids & freed) == 1 or (is_certain and ids & freed):  # backward failed at the last of them
                 return min((case.nodes[one] for one in ids & freed), key=lambda node: node.run)
     return None
-
-
-def named_in(code: str) -> str:
-    """Return the name that a line calls backward on, or asks autograd for the gradients of.
-
-    >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
-    ('loss', 'loss', 'a')
-    >>> named_in("h, = torch.autograd.grad(g, x)")
-    'g'
-    """
-    names = [name for match in _BACKWARD.finditer(code) for name in match.groups()]
-    names += (ast.unparse(one).removesuffix(".sum()") for one in fixes.roots_in(parse(code)) if ".grad(" in code)
-    return next((name for name in names if name not in (None, "autograd", "torch")), "")
 
 
 ANSWERS = {

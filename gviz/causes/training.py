@@ -337,13 +337,11 @@ def accumulated(facts: TensorFacts) -> Cause:
         " it was not empty when the last one began"
     )
     mend, meant = f"{before_each}; unless the sum is what you want", ""
-    if history.is_optimized is False and history.autograd_grad is not None:
-        mend, meant = before_each, f"if torch.autograd.grad alone is to use {name}"
-    elif history.is_optimized is False:
+    if history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
         mend = (
             f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else "
-            * (not history.requires_grad_set)
+            * (history.requires_grad_set is history.autograd_grad is None)  # which takes none that is frozen
             + f"{given_to_optimizer(facts)}; or {before_each}"
         )
     elif history.is_stale:

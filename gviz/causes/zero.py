@@ -12,9 +12,8 @@ from typing import NamedTuple
 from gviz.causes.cuts import at_cuts, clause_of_cuts
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
-from gviz.causes.fixes import out_of_place
+from gviz.causes.fixes import named_in, out_of_place
 from gviz.causes.not_finite import LOGITS, brought_not_finite, with_input
-from gviz.causes.stopped import named_in
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import MIXED, Edge, Node, Place

@@ -1226,6 +1226,26 @@ def test_the_step_of_a_model_that_another_one_s_turn_has_brought_a_gradient_is_t
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_loss_of_an_earlier_backward_that_was_made_a_leaf_is_told_with_what_has_cut_it_off(
+    tmp_path: Path, engine: str
+) -> None:
+    turn = IN_TURN.format("fake").replace("    loss.backward()", "    {}loss.backward()")
+    cure = "loss = torch.tensor(loss.item(), requires_grad=True)\n    "
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, PAIR + turn.format(cure), engine))}
+    assert (causes["loss"].verdict, lines_of(causes["loss"]), causes["loss"].is_wrong) == ("false cure", [11], True)
+    assert causes["loss"].mend == "leave line 11 out"
+    assert causes["net.weight"].is_wrong
+    assert not causes["judge.weight"].is_wrong
+    split = (  # of the two backwards of a model in two parts the second one begins at what the first one came to
+        "for i in range(3):\n    h = net(x)\n    cut = h.detach().requires_grad_()\n    opt.zero_grad()\n"
+        "    opt_judge.zero_grad()\n    loss = judge(cut).square().mean()\n    loss.backward()\n"
+        "    h.backward(cut.grad)\n    opt.step()\n    opt_judge.step()\n"
+    )
+    for sound in (turn.format(""), split):
+        assert not [one for one in why_all(graph_of(tmp_path, PAIR + sound, engine)) if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_clipping_is_not_out_of_place_where_no_backward_brings_a_gradient(tmp_path: Path, engine: str) -> None:
     step = (
         "opt.zero_grad()\n    loss = head(net(x)).sum().detach().requires_grad_()\n    loss.backward()\n"

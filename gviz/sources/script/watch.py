@@ -246,7 +246,10 @@ class Calls(Observer):
         Return the tensors whose numbers are of that moment, the leaves among them, and a block to make the call in.
         """
         nodes = graph_nodes(tensors)
-        leaves = [leaf for leaf in nodes.values() if leaf is not None]
+        leaves = [
+            *(leaf for leaf in nodes.values() if leaf is not None),
+            *(one for one in tensors if one.requires_grad and one.grad_fn is None),  # a root may be one itself
+        ]
         for leaf in leaves:
             remember(self.leaves, leaf, fact=True)
         known_leaves = [one for leaf, _ in self.leaves.values() if (one := leaf()) is not None]
