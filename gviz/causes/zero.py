@@ -120,8 +120,8 @@ def left_by_other_root(facts: TensorFacts) -> Cause:
 
 
 def has_others(case: Diagnosis) -> bool:
-    """Return whether a tensor that the root is made from has a gradient that is not 0."""
-    return any(is_not_0(row.grad.value) for row in case.rows.values() if case.is_reached(row))
+    """Return whether backward has brought a tensor that the root is made from a gradient that is not 0."""
+    return any(is_not_0(row.at_backward()[1].value) for row in case.rows.values() if case.is_reached(row))
 
 
 def is_empty(node: Node) -> bool:
@@ -557,19 +557,20 @@ def zeroed(facts: TensorFacts, head: str) -> Cause:
     case, name, parts, before = facts.case, facts.name, facts.parts, facts.before
     total, lines = reduce(plus, parts), case.line_of(facts.history.grad_cleared)
     if number := next((part.not_finite for part in parts if part is not None and not is_finite(part)), ""):
-        what = f"backward brought {number} to {name}, and it was set to 0 afterwards"
-        cause = brought_not_finite(facts, what)
+        cause = brought_not_finite(facts, f"backward brought {number} to {name}, and it was set to 0 afterwards")
         return facts.cause("nan", cause.what, (*cause.lines, *lines), cause.mend)
-    if has_only(total, 0.0):
-        return cancelled(facts, f"{head}: what comes to it from its {len(parts)} uses cancels out")
-    both = None if before is None else plus(total, before)
-    if before is not None and (has_only(both, 0.0) if both is not None else not has_only(before, 0.0)):
+    is_left = has_only(facts.row.at_backward()[1].value, 0.0)  # by backward itself, whatever was written since
+    both = total if before is None or has_only(before, 0.0) else plus(total, before)
+    if is_left and both is not total and (both is None or has_only(both, 0.0)):
         return facts.cause(
             "zero",
             f"{head}: what this backward has brought cancels what was there before",
             case.line_of_backward,
             f"{BEFORE_EACH.format(facts.in_code)}; unless the sum is what you want",
+            "if the sum is meant, as others have gradients" * has_others(case),
         )
+    if is_left and (has_only(total, 0.0) or (total is None and len(parts) > 1)):
+        return cancelled(facts, f"{head}: what comes to it from its {len(parts)} uses cancels out")
     what, when = f"{head}: it was set to 0 after backward", why_cleared(facts) if lines else ""
     return (
         facts.cause("cleared", f"{what} had brought it, {when}", lines)

@@ -53,7 +53,7 @@ class GradientRecord:
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = self.used_sum = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
-        self.is_zero = False  # whether backward has left nothing but zeros
+        self.is_zero = False  # whether backward has left nothing but zeros, and nobody has written anything else
         self.arrivals, self.used, self.wasted, self.stepped_in = (Counter[Chain]() for _ in range(4))
         self.twice, self.clips = Counter[Place | None](), Counter[Place | None]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
@@ -86,7 +86,7 @@ class GradientRecord:
         if self.first_norm is None:
             self.first_norm = numbers(leaf).norm
         self.arrivals[chain] += 1
-        is_left = bool(self.chain) and self.cleared_at is None
+        is_left = bool(self.chain) and self.cleared_at is None and not self.is_zero  # to zeros nothing is added
         self.is_stale = is_left and (self.is_stale or self.has_updated)
         self.chain, self.leaf_version, self.was_read, self.was_used = chain, self.version, False, False
         self.cleared_at, self.set_at, self.uses = None, None, 0
@@ -233,7 +233,7 @@ class Gradients(Observer):
         """Note whether a gradient is gone now: None, or nothing but zeros; or not finite any more."""
         is_sparse = getattr(value, "is_sparse", False)
         if value is not None and (is_sparse or bool(value.any())):
-            record.cleared_at, record.uses = None, 0
+            record.cleared_at, record.uses, record.is_zero = None, 0, False
             if record.is_finite and not (is_sparse or all_finite(value)):
                 call, record.is_finite = self.frames.note_call("grad"), False
                 if call is not None and self.is_finite:

@@ -506,6 +506,69 @@ def test_paths_that_cancel_are_no_fault_where_others_have_gradients(tmp_path: Pa
     assert cause.mend.startswith("none, if they are to cancel out")
 
 
+CLEARED = {
+    "at the start": "if i % {n} == 0: opt.{zero_grad}\n    {backward}\n    if i % {n} == {n} - 1: opt.step()",
+    "at the end": "{backward}\n    if i % {n} == {n} - 1: opt.step(); opt.{zero_grad}",
+}
+"""Runs of a loop whose gradients, of so many batches for a step, are cleared before these or after the step."""
+
+LARGE = LOOP.replace("Linear(3, 3)", "Linear(300, 300)").replace("(3, 1)", "(300, 1)").replace("(4, 3)", "(4, 300)")
+LARGE = LARGE.replace("range(3)", "range(4)")
+
+ZEROS = {
+    "ways that cancel by design": ("(0.001 * (head(x) - head(2 * x))).pow(2).sum().backward()", "head.bias"),
+    "many ways that do": ("(0.001 * (net(x) - net(2 * x))).pow(2).sum().backward()", "net.bias"),
+    "an input that is never above 0": ("((head(net(x)) - 5000).relu().sum() + head(x).sum()).backward()", "net.bias"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("batches", [1, 2])
+@pytest.mark.parametrize("argument", ["", "set_to_none=False"])
+@pytest.mark.parametrize("where", CLEARED)
+@pytest.mark.parametrize("case", ZEROS)
+def test_what_is_said_of_zeros_does_not_depend_on_how_gradients_are_cleared(
+    tmp_path: Path, *, case: str, where: str, argument: str, batches: int, engine: str
+) -> None:
+    """What backward has brought is judged, to others as well, and not what clearing has left of it."""
+    backward, name = ZEROS[case]
+    body = CLEARED[where].format(backward=backward, n=batches, zero_grad=f"zero_grad({argument})")
+    cause = why(graph_of(tmp_path, LARGE.format(body), engine), name)
+    assert (cause.verdict, cause.is_wrong) == ("zero", case == "an input that is never above 0"), cause
+    assert cause.is_wrong or cause.mend.startswith("none, if they are to cancel out, as others have gradients"), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("batches", [1, 2])
+@pytest.mark.parametrize("zero_grad", ["zero_grad()", "zero_grad(set_to_none=False)"])
+def test_a_sum_of_batches_that_was_used_and_cleared_has_not_cancelled(
+    tmp_path: Path, zero_grad: str, batches: int, engine: str
+) -> None:
+    backward = "head(net(x)).pow(2).sum().backward()"
+    body = CLEARED["at the end"].format(backward=backward, n=batches, zero_grad=zero_grad)
+    cause = why(graph_of(tmp_path, LARGE.format(body), engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == ("cleared", [9]), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gradient_of_zeros_in_an_earlier_batch_is_no_sum_in_the_next(tmp_path: Path, engine: str) -> None:
+    """``zero_grad(set_to_none=False)`` finds zeros then, and leaves zeros: what comes next is added to nothing."""
+    backward = "(head(net(x)) * (i != 1)).sum().backward()"
+    body = CLEARED["at the end"].format(backward=backward, n=1, zero_grad="zero_grad(set_to_none=False)")
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("cleared", False, [9]), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("where", CLEARED)
+def test_batches_that_cancel_are_no_fault_where_others_have_gradients(tmp_path: Path, where: str, engine: str) -> None:
+    backward = "(net(x).sum() + (-1) ** i * head(x).sum()).backward()"
+    body = CLEARED[where].format(backward=backward, n=2, zero_grad="zero_grad(set_to_none=False)")
+    cause = why(graph_of(tmp_path, LOOP.replace("range(3)", "range(4)").format(body), engine), "head.bias")
+    assert (cause.verdict, cause.is_wrong) == ("zero", False), cause
+    assert cause.mend.startswith("none, if the sum is meant, as others have gradients; else call zero_grad()"), cause
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_sum_for_one_step_is_to_be_cleared_after_the_step(tmp_path: Path, engine: str) -> None:
     body = "[head(net(x)).sum().backward() for _ in range(2)]; opt.step()"
