@@ -197,7 +197,8 @@ def assert_gradients(
         loss: the root.
         model: a module, ``named_parameters()``, a dictionary or a list of tensors.
         allow_none: patterns of the names of parameters that may have none: ``("aux.*",)``.
-        nonzero: whether a gradient of zeros is a fault; one alone is not if that may be meant, as in LoRA at its start.
+        nonzero: whether a gradient of zeros is a fault; where another one is not 0, only if that cannot be meant, as it
+            may be of a bias whose parts cancel out, and in LoRA at its start.
         finite: whether nan or inf is one.
         max_norm: what the norm of all gradients together may be at most; None for anything.
 

@@ -183,6 +183,18 @@ def test_the_call_that_shows_paths_can_be_made(torch: Any) -> None:
     assert "2.bias" in str(gviz.explain(loss, wrt="2.bias", params=model))
 
 
+def test_a_bias_whose_parts_cancel_out_passes_beside_other_gradients_and_not_alone(torch: Any) -> None:
+    """As that of a ranker which is trained by the differences of its scores."""
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    good, bad = torch.rand(5, 3), torch.rand(5, 3)
+    causes = gviz.assert_gradients((model(good) - model(bad)).tanh().sum(), model)
+    assert (causes["2.bias"].verdict, causes["2.bias"].is_wrong, causes.wrong) == ("zero", False, [])
+    model[0].requires_grad_(False)
+    model[2].weight.requires_grad_(False)
+    with pytest.raises(AssertionError, match="what comes to it from its 2 uses cancels out"):
+        gviz.assert_gradients((model(good) - model(bad)).tanh().sum(), model)
+
+
 def test_a_gradient_that_was_cleared_is_none_that_can_be_checked(torch: Any) -> None:
     net = net_of(torch)
     loss = net(data_of(torch)).sum()
