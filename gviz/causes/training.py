@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gviz.causes import fixes
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import statements
 from gviz.graphs import Hooked, Place, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only, is_finite
@@ -216,11 +214,7 @@ def of_other_steps(facts: TensorFacts) -> Cause:
 def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
     """Return a cause that is no fault; or that each gradient was used twice, or came after it was to be clipped."""
     history, name = facts.history, facts.name
-    is_unclipped = any(
-        isinstance(one, ast.Expr) and "clip_" in ast.unparse(one)  # and keeps no norm
-        for one in statements(facts.case.code_of(facts.case.line_of(history.unclipped)))
-    )
-    if cause.is_wrong or not (history.stepped_twice or is_unclipped):
+    if cause.is_wrong or not (history.stepped_twice or history.unclipped):
         return cause
     verdict, what, mend = first_true(
         (

@@ -383,7 +383,8 @@ class History(NamedTuple):
             have had no gradient at all.
         stepped: where one of them stepped last.
         stepped_twice: where one was, more than once, the second to use what one backward had brought.
-        unclipped: the line that is to clip its gradient, if that has run, time and again, while there was none.
+        unclipped: the line that is to clip its gradient, if that has, time and again, found none, or changed one that a
+            step had used.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         used_sum: whether what the last step of an optimizer used was such a sum.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,

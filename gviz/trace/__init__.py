@@ -176,18 +176,7 @@ class Trace(Observer):
         if call is None:
             return
         for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
-            version = one._version  # noqa: SLF001 - PyTorch's own name
-            self.writes.append(
-                Write(
-                    call.place,
-                    "step",
-                    ref(one),
-                    (tuple(one.shape),),
-                    version,
-                    run=self.frames.runs,
-                    is_idle=self.versions is not None and self.versions.is_as_before(one),
-                )
-            )
+            self.record_write("step", one, call, ())
 
     def record_outside(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""

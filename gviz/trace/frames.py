@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 from bisect import bisect_right
 from collections import Counter
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias
 from gviz.graphs import Place
 from gviz.trace.listening import is_write
 from gviz.trace.records import CallRecord, FunctionCall
-from gviz.trace.switches import LIBRARY, Switches, is_of_library
+from gviz.trace.switches import LIBRARY, is_of_library, spans_of
 
 PRECALL = 4
 """From the instruction before a call to that of the call, in Python 3.11: a step that has a place for notes."""
@@ -44,7 +45,8 @@ class RunningProgram:
         self.runs, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
         self.counts: Counter[CodeType] = Counter()
-        self.switches, self.switched = Switches(), dict[tuple[int, int], Switched]()
+        self.switched: dict[tuple[int, int], Switched] = {}
+        self.spans = cache(lambda file: spans_of("".join(linecache.getlines(file))))  # where gradients are off
 
     def note_call(self, name: str, *, is_new: bool = True) -> CallRecord | None:
         """Return the call of that name at the innermost line of the program that is running; None outside of it.
@@ -131,7 +133,12 @@ class RunningProgram:
             entry: Switched = None, None, LIBRARY if is_of_library(code) else "", code
         else:
             line = self.line_of(code, instruction)
-            at, switch = self.switches.at(code.co_filename, line)
+            around = [
+                (first, at or line, text)
+                for first, last, at, text in self.spans(code.co_filename)
+                if first <= line <= last
+            ]
+            _, at, switch = max(around, default=(0, 0, ""))  # the innermost
             entry = Place(line, code.co_filename), Place(at, code.co_filename), switch, code
         self.switched[id(code), instruction] = entry
         return entry

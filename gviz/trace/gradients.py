@@ -13,6 +13,7 @@ from typing import Any
 from weakref import ref
 
 from gviz.graphs import Place
+from gviz.graphs.numbers import Numbers
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import Chain, RunningProgram
 from gviz.trace.listening import Observer, ParameterGroups
@@ -34,15 +35,15 @@ class GradientRecord:
     By the call of backward that has brought them, it counts the gradients that came, those that a step used before
     another came or they were taken away, and those that were taken away unused; and how often each call had run when an
     optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to use; by a
-    line that clips gradients, how often.
+    line that clips gradients, how often it found none, or clipped one that a step had used.
 
     Args:
         leaf: weakly.
     """
 
     __slots__ = (
-        "arrivals", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version", "idle_steps",
-        "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at",
+        "arrivals", "before_clip", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version",
+        "idle_steps", "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at",
         "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "twice", "used", "used_sum", "uses",
         "was_read", "was_used", "wasted",
     )  # fmt: skip
@@ -57,6 +58,7 @@ class GradientRecord:
         self.arrivals, self.used, self.wasted, self.stepped_in = (Counter[Chain]() for _ in range(4))
         self.twice, self.clips = Counter[Place | None](), Counter[Place | None]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
+        self.before_clip: tuple[Place | None, Numbers] | None = None  # a gradient that a step has used, and is clipped
         # Where the backward was called that has come to it last; and the last of all before its optimizer's last step.
         self.chain, self.stepped_after = Chain(), Chain()
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
@@ -89,7 +91,7 @@ class GradientRecord:
         is_left = bool(self.chain) and self.cleared_at is None and not self.is_zero  # to zeros nothing is added
         self.is_stale = is_left and (self.is_stale or self.has_updated)
         self.chain, self.leaf_version, self.was_read, self.was_used = chain, self.version, False, False
-        self.cleared_at, self.set_at, self.uses = None, None, 0
+        self.cleared_at, self.set_at, self.before_clip, self.uses = None, None, None, 0
 
 
 class Gradients(Observer):
@@ -159,6 +161,7 @@ class Gradients(Observer):
             has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
             if has_gradient:
                 self.used.add(record.chain)
+                self.clipping |= record.clips.keys() if record.was_used and not record.uses else set()
                 record.used[record.chain] += not record.was_used
                 record.twice[record.stepped_at] += is_whole and record.uses == 1 and not is_still
                 record.steps, record.still_steps = record.steps + 1, record.still_steps + is_still
@@ -180,11 +183,14 @@ class Gradients(Observer):
         frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         frame = frame.f_back if frame.f_globals.get("__name__") == Observer.__module__ else frame  # PyTorch's mode
         if any("clip_grad" in one.f_code.co_name for one, _ in islice(walk_stack(frame), 3)):
-            call = self.frames.note_call("clip_grad", is_new=False)
-            record.clips[call and call.place] += 1
-            self.clipping |= (
-                {call and call.place} if record.chain and not (record.cleared_at or record.was_used) else set()
-            )
+            place = (call := self.frames.note_call("clip_grad", is_new=False)) and call.place
+            if record.cleared_at is not None or not record.chain:
+                record.clips[place] += 1
+            elif record.was_used:
+                with self.listener.quiet():
+                    record.before_clip = place, numbers(leaf.grad)
+            else:
+                self.clipping.add(place)
         elif record.cleared_at is None and not record.was_read:
             record.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
             self.used |= {record.chain} if record.was_read else set()
@@ -233,7 +239,9 @@ class Gradients(Observer):
         """Note whether a gradient is gone now: None, or nothing but zeros; or not finite any more."""
         is_sparse = getattr(value, "is_sparse", False)
         if value is not None and (is_sparse or bool(value.any())):
-            record.cleared_at, record.uses, record.is_zero = None, 0, False
+            if record.before_clip is not None and numbers(value) != record.before_clip[1]:
+                record.clips[record.before_clip[0]] += 1
+            record.cleared_at, record.before_clip, record.uses, record.is_zero = None, None, 0, False
             if record.is_finite and not (is_sparse or all_finite(value)):
                 call, record.is_finite = self.frames.note_call("grad"), False
                 if call is not None and self.is_finite:

@@ -368,14 +368,16 @@ class Listener:
             )
         is_before = bool(self.observers_of("will_step"))
         if is_before and not self.is_own:
-            self.hooks.append(optimizers.register_optimizer_step_pre_hook(self.will_step_of_torch))
+            self.hooks.append(
+                optimizers.register_optimizer_step_pre_hook(  # the optimizer is the first of the arguments
+                    lambda one, args, words: self.tell(
+                        "will_step", one, has_closure=len(args) > 1 or words.get("closure") is not None
+                    )
+                )
+            )
         for one in (kinds := [kind]) if is_before and self.is_own else ():  # of optimizers that are there already
             self.listen_to_steps(one)
             kinds += one.__subclasses__()
-
-    def will_step_of_torch(self, optimizer: ParameterGroups, args: tuple[object, ...], kwargs: dict[str, Any]) -> None:
-        """Tell that an optimizer of PyTorch is going to make a step; the optimizer is the first of its arguments."""
-        self.tell("will_step", optimizer, has_closure=len(args) > 1 or kwargs.get("closure") is not None)
 
     def listen_to_gviz(self) -> None:
         """Put wrappers in the place of functions and attributes of gviz's engine, which tells of writes by itself."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 from types import CodeType
 from typing import Any, TypeAlias
 
@@ -53,20 +52,6 @@ def spans_of(program: str) -> Spans:
 def is_switch(text: str) -> bool:
     """Return whether the head of a block, or a decorator, may switch gradients off."""
     return any(one in text for one in SWITCHES)
-
-
-class Switches:
-    """The lines of a program's files on which gradients are switched off; each file is read once."""
-
-    def __init__(self) -> None:
-        self.spans: dict[str, Spans] = {}
-
-    def at(self, file: str, line: int) -> tuple[int, str]:
-        """Return the line to blame if gradients are off on a line, and what switches them off; "" for nothing."""
-        if file not in self.spans:
-            self.spans[file] = spans_of("".join(linecache.getlines(file)))
-        around = [(first, at or line, text) for first, last, at, text in self.spans[file] if first <= line <= last]
-        return max(around, default=(0, 0, ""))[1:]
 
 
 def is_of_library(code: CodeType) -> bool:

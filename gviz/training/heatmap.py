@@ -141,10 +141,10 @@ def evenly(rows: Sequence[StepRow], most: int) -> list[StepRow]:
 
 def cell_value(row: StepRow, names: Sequence[str], show: str) -> float | None:
     """Return the number of a cell: the norm of parameters together, or their update by it."""
-    number = together(list(norms_of(row, names, show)))
+    number = together(row, names, show)
     if show != "update" or number is None:
         return number
-    weight = together(list(norms_of(row, names, "weight")))
+    weight = together(row, names, "weight")
     return number / weight if weight else None
 
 
@@ -241,14 +241,11 @@ def groups_of(names: Sequence[str], most: int) -> dict[str, list[str]]:
     return groups
 
 
-def norms_of(row: StepRow, names: Sequence[str], show: str) -> Iterator[float | None]:
-    """Yield what a row has of parameters: their gradient's norm, their own, or that of their update."""
-    for name in names:
-        norms = row.norms.get(name)
-        yield None if norms is None else getattr(norms, show)
+def together(row: StepRow, names: Sequence[str], show: str) -> float | None:
+    """Return what a row has of parameters together: the norm of their gradients, their own, or that of their updates.
 
-
-def together(values: Sequence[float | None]) -> float | None:
-    """Return the norm of several tensors together, from their norms; None if there is none."""
-    present = [one for one in values if one is not None]
+    None if it has none.
+    """
+    norms = (getattr(row.norms[name], show) for name in names if name in row.norms)
+    present = [one for one in norms if one is not None]
     return math.hypot(*present) if present else None

@@ -132,15 +132,22 @@ class Steps(Observer):
         return call
 
     def clipping(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that clips gradients, with a look at whether it stands between a step and a backward."""
+        """Return a function that clips gradients, with a look at whether it has any to clip that a step is to use."""
 
         @wraps(function)
-        def clip(*args: object, **kwargs: object) -> Any:
-            norm = function(*args, **kwargs)
-            if self.units.is_on and self.stepped_since and not norm:
+        def clip(parameters: object, max_norm: float, *args: object, **kwargs: object) -> Any:
+            is_used_up = getattr(parameters, "gi_frame", parameters) is None  # a generator that has come to its end
+            before = held_gradients(self.parameters.measured) if self.units.is_on and self.stepped_since else {}
+            norm = function(parameters, max_norm, *args, **kwargs)
+            is_late = any(len(same_gradients(before, used)) == len(before) > 0 for _, used in self.stepped_since)
+            if self.units.is_on and (
+                (is_late and norm > max_norm) or ((self.stepped_since or is_used_up) and not norm)
+            ):  # to read the norm is to wait for the device
                 line = path_and_line(self.modules.place("clip"))
-                what = (
-                    f"clip_grad_norm_() ({line}) had no gradients to clip: it is to come between backward() and step()"
+                what = f"clip_grad_norm_() ({line}) had no gradients to clip" + (
+                    ": the generator that it is given is used up; give it a list of the parameters"
+                    if is_used_up
+                    else " that a step() was to use: it is to come between backward() and step()"
                 )
                 self.log.find(Finding("not clipped", self.log.steps, what, place=line))
             return norm
@@ -321,11 +328,7 @@ class Steps(Observer):
         """Look for parameters that an earlier step, be it of another optimizer, has changed by the same gradients."""
         own = held_gradients(pending.parameters)
         for other, used in self.stepped_since if not pending.has_closure else ():
-            both = [
-                name
-                for name, (grad, version) in own.items()
-                if (one := used.get(name)) and one[0] is grad and one[1] == version
-            ]
+            both = same_gradients(own, used)
             kind, mine = type(other).__name__, type(pending.optimizer).__name__
             what, mend = (
                 (
@@ -464,3 +467,12 @@ def held_gradients(parameters: Mapping[str, Any]) -> dict[str, tuple[Any, int]]:
         for name, one in parameters.items()
         if one.grad is not None
     }
+
+
+def same_gradients(own: Mapping[str, tuple[Any, int]], others: Mapping[str, tuple[Any, int]]) -> list[str]:
+    """Return the names of the gradients that two answers of :func:`held_gradients` have, and as often written."""
+    return [
+        name
+        for name, (grad, version) in own.items()
+        if (one := others.get(name)) and one[0] is grad and one[1] == version
+    ]

@@ -1009,7 +1009,15 @@ CLIPPED = {
     "of zeros": ("opt.zero_grad(); ({loss} * 0).backward(); {clip}; opt.step()", False),
     "twice": ("opt.zero_grad(); {clip}; {loss}.backward(); {clip}; opt.step()", False),
     "after the step": ("opt.zero_grad(); {loss}.backward(); opt.step(); {clip}", True),
-    "after the step, whose norm is kept": ("opt.zero_grad(); {loss}.backward(); opt.step(); norm = {clip}", False),
+    "after the step, whose norm is kept": ("opt.zero_grad(); {loss}.backward(); opt.step(); norm = {clip}", True),
+    "after the step, of the norm alone": ("opt.zero_grad(); {loss}.backward(); opt.step(); norm = {meter}", False),
+    "after the step, of no effect": ("opt.zero_grad(); {loss}.backward(); opt.step(); {meter}", False),
+    "between two steps": ("opt.zero_grad(); {loss}.backward(); opt.step(); {clip}; opt.step()", False),
+    "between the steps of two optimizers": (
+        "opt.zero_grad(); {loss}.backward(); both[0].step(); {clip}; both[1].step()",
+        False,
+    ),
+    "of several batches": ("{loss}.backward()\n    if i % 2: {clip}; opt.step(); opt.zero_grad()", False),
     "of another one": ("head.zero_grad(); {loss}.backward(); opt.step(); net.zero_grad(); {clip}", True),
 }
 
@@ -1018,7 +1026,9 @@ CLIPPED = {
 @pytest.mark.parametrize(("step", "is_idle"), CLIPPED.values(), ids=CLIPPED)
 def test_clipping_that_finds_no_gradient_is_told(tmp_path: Path, step: str, is_idle: bool, engine: str) -> None:
     clip = "nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], 1.0)"
-    program = LOOP.format(step.format(clip=clip, loss="head(net(x)).sum()"))
+    meter = clip.replace("1.0", "float('inf')")
+    both = "both = [torch.optim.SGD(one.parameters(), 0.1) for one in (net, head)]\nfor i in"
+    program = LOOP.format(step.format(clip=clip, meter=meter, loss="head(net(x)).sum()")).replace("for i in", both)
     cause = why(graph_of(tmp_path, program, engine), "net.weight")
     assert (cause.verdict == "not clipped", cause.is_wrong) == (is_idle, is_idle or "* 0" in step), cause
     if is_idle:

@@ -840,22 +840,40 @@ def test_a_gradient_that_an_earlier_training_has_left_was_not_got_in_this_one(to
     assert not log.findings
 
 
-def test_clipping_that_stands_before_backward_is_told(torch: Any) -> None:
-    clip = import_module(f"{torch.__name__}.nn.utils")
-    found = []
-    for at in ("before", "after", "after the step", "of zeros"):
+def test_clipping_that_comes_before_backward_or_after_the_step_is_told(torch: Any) -> None:
+    utils = import_module(f"{torch.__name__}.nn.utils")
+    found = {}
+    for at in (
+        "before",
+        "after",
+        "of zeros",
+        "after the step",
+        "after it without effect",
+        "of the norm",
+        "between",
+        "used up",
+    ):
         net = network(torch)
-        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        optimizer, other = (torch.optim.SGD(one.parameters(), lr=0.01) for one in (net, net[0]))
+        clipped = (one for one in net.parameters())
         with gviz.watch(net, every=2) as log:
             for _ in range(5):
                 optimizer.zero_grad()
-                clip.clip_grad_norm_(net.parameters(), 1.0) if at == "before" else None
+                utils.clip_grad_norm_(net.parameters(), 1.0) if at == "before" else None
                 (net(batch(torch)).pow(2).mean() * (at != "of zeros") + 1).backward()
-                clip.clip_grad_norm_(net.parameters(), 1.0) if at in ("after", "of zeros") else None
+                utils.clip_grad_norm_(net.parameters(), 1.0) if at in ("after", "of zeros") else None
+                utils.clip_grad_norm_(clipped, max_norm=1.0) if at == "used up" else None
+                other.step() if at == "between" else None
+                utils.clip_grad_norm_(net.parameters(), 0.001) if at == "between" else None
                 optimizer.step()
-                clip.clip_grad_norm_(net.parameters(), 1.0) if at == "after the step" else None
-        found.append([(one.kind, one.step) for one in log.findings])
-    assert found == [[("not clipped", 2)], [], [], [("zero gradient", 4)]]
+                utils.clip_grad_norm_(net.parameters(), 0.001) if at == "after the step" else None
+                utils.clip_grad_norm_(net.parameters(), 1e9) if at == "after it without effect" else None
+                utils.clip_grad_norm_(net.parameters(), float("inf")) if at == "of the norm" else None
+        found[at] = [(one.kind, one.step) for one in log.findings]
+    told = dict.fromkeys(("before", "after the step", "used up"), ("not clipped", 2)) | {
+        "of zeros": ("zero gradient", 4)
+    }
+    assert found == {key: [told[key]] if key in told else [] for key in found}
 
 
 def test_what_was_not_seen_is_said(torch: Any) -> None:
