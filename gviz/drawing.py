@@ -391,7 +391,7 @@ def diff_sources(first: object, second: object, *, values: bool = False, toleran
     """Return what is different in a second graph: ``print(gviz.diff(old, new))``.
 
     >>> print(diff_sources("y=relu(x*w)", "y=tanh(x*w)"))
-    different: 0 added, 0 removed, 1 changed; 4 boxes as before
+    different: 0 added, 0 removed, 1 changed; 4 boxes as before, not counting AccumulateGrad
     <BLANKLINE>
     ~ TanhBackward0 y  tanh(a)
         operation: ReluBackward0 → TanhBackward0

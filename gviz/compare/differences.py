@@ -227,10 +227,13 @@ class GraphDifferences:
     def __str__(self) -> str:
         """Return the differences as text: how many there are, then each, by modules if the graphs have any."""
         both = sum(node.kind != "accumulate" and node.id in self.pairs for node in self.first.nodes)
+        has_more = any(node.kind == "accumulate" for graph in self.sides for node in graph.nodes)
+        but_for = ", not counting AccumulateGrad" * has_more
         if self.is_same:
-            return f"the same: {amount(both, 'box', 'boxes')} in both"
+            return f"the same: {amount(both, 'box', 'boxes')} in both{but_for}"
         words = ", ".join(f"{count} {word}" for word, count in self.counts.items())
-        rows = [f"different: {words}; {amount(both - self.counts['changed'], 'box', 'boxes')} as before", ""]
+        same = amount(both - self.counts["changed"], "box", "boxes")
+        rows = [f"different: {words}; {same} as before{but_for}", ""]
         has_modules = self.first.has_modules or self.second.has_modules
         kinds = {one.module.path: one.module.kind for graph in self.sides for one in graph.nodes if one.module}
         for path, sign in self.modules.items():

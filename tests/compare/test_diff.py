@@ -50,6 +50,16 @@ def test_a_change_of_a_formula_is_one_difference(first: str, second: str, expect
     assert diff.is_same == (not expected) == (not diff.to_dict()["changes"])
 
 
+def test_the_boxes_that_are_counted_are_those_of_the_summary_less_what_is_said_not_to_be() -> None:
+    graph = gviz.read("y=tanh(x*w)+w", x=2).graph
+    gradients = sum(node.kind == "accumulate" for node in graph.nodes)
+    count = gviz.summary(graph).boxes - gradients
+    assert gradients == 2
+    assert str(gviz.diff(graph, graph)) == f"the same: {count} boxes in both, not counting AccumulateGrad"
+    alone = graph.changed(nodes=tuple(one for one in graph.nodes if one.kind != "accumulate"), edges=())
+    assert str(gviz.diff(alone, alone)) == f"the same: {count} boxes in both"
+
+
 def test_an_input_from_a_new_leaf_in_place_of_one_that_stays_is_told() -> None:
     p, q = (torch.ones(2, requires_grad=True) for _ in range(2))
     first, second = gviz.graph((p * p).sum(), {"p": p}), gviz.graph((p * q).sum(), {"p": p, "q": q})
