@@ -77,22 +77,25 @@ class GvizError(Exception):
         what: one sentence on what happened.
         place: where it happened, if there is a source to point into.
         hint: what to do next.
+        about: what else is known of it: a line each, before the hint.
     """
 
     exit_code = 1
 
-    def __init__(self, what: str, *, place: Excerpt | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self, what: str, *, place: Excerpt | None = None, hint: str | None = None, about: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.place = place
         self.hint = hint
+        self.about = about
 
     def __str__(self) -> str:
         """Return the whole message, several lines: what happened, the source with a caret, what to do."""
-        where = str(self.place or "")
-        first = f"{where}: {self.what}" if where else self.what
+        first = ": ".join(filter(None, (str(self.place or ""), str(self.what))))
         source = caret(self.place) if self.place is not None and self.place.text else ""
-        return "\n".join(filter(None, (first, source, self.hint)))
+        return "\n".join(filter(None, (first, source, *self.about, self.hint)))
 
     def _render_traceback_(self) -> list[str]:
         """Return what a notebook shows in place of the traceback, whose frames are gviz's own: the message."""

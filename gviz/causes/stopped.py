@@ -151,6 +151,7 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
     whole = message.partition(": ")[2].split()
     words = next((part for part in (" ".join(whole[:8]), " ".join(whole)) if help_in(part) is not None), "")
     mend = first_true(
+        (stop.mend, stop.mend),
         ("singular" in message and "LinAlgError" in message, SINGULAR.format(x="matrix")),
         (words, f'gviz explain "{words}" says what helps'),
         (

@@ -505,11 +505,13 @@ class Stop(NamedTuple):
         message: what the error says.
         place: the line that raised it; None where that is not known.
         code: what is written there.
+        mend: what to write there; "" where that is not known.
     """
 
     message: str
     place: Place | None = None
     code: str = ""
+    mend: str = ""
 
     @property
     def where(self) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from types import CodeType
@@ -62,30 +61,22 @@ def parse(text: str, file: str, code_file: str = "", cells: Cells | None = None)
     tree = _as_it_is(text, file)
     bare, notes = unwrap(text) if tree is None else (text, ())
     try:
-        tree = tree or ast.parse(bare, file)
+        tree = tree or ast.parse(bare)  # without the file, from which Python would quote the line with its prompt
         return Parsed(tree, compile(tree, code_file or file, "exec", dont_inherit=True), bare, notes)
     except SyntaxError as error:
-        raise syntax_error(_quoting(bare, error, is_parsed=tree is not None), file, cells) from None
+        raise syntax_error(_quoting(bare, error) if tree is not None else error, file, cells) from None
     except (RecursionError, MemoryError):
         raise SourceError(f"{file} is nested too deeply for Python to read") from None
     except ValueError as error:  # a null byte, before Python 3.12
         raise SourceError(f"{file}: {error}") from None
 
 
-def _quoting(text: str, error: SyntaxError, *, is_parsed: bool) -> SyntaxError:
-    """Return the error with its line of the text: Python takes that from the file, which may have prompts."""
-    if is_parsed:  # the compiler had only the tree, and counts bytes
-        error.text = text.split("\n")[(error.lineno or 1) - 1]
-        raw = error.text.encode()
-        offsets = ((offset or 1) - 1 for offset in (error.offset, error.end_offset))
-        error.offset, error.end_offset = (len(raw[:offset].decode(errors="replace")) + 1 for offset in offsets)
-        return error
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except SyntaxError as same:
-        return same
+def _quoting(text: str, error: SyntaxError) -> SyntaxError:
+    """Return the compiler's error with its line of the text: it had only the tree, and counts bytes."""
+    error.text = text.split("\n")[(error.lineno or 1) - 1]
+    raw = error.text.encode()
+    offsets = ((offset or 1) - 1 for offset in (error.offset, error.end_offset))
+    error.offset, error.end_offset = (len(raw[:offset].decode(errors="replace")) + 1 for offset in offsets)
     return error
 
 

@@ -290,3 +290,81 @@ def test_of_a_choice_it_is_not_said_that_the_loss_does_not_use_it(tmp_path: Path
     )
     cause = why(graph_of(tmp_path, program, engine), "body.weight")
     assert (lines_of(cause), "does not use it" in cause.what) == ([6], False)
+
+
+MADE = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 4)
+        self.last = nn.Linear(4, 2)
+    def forward(self, x):
+        {hidden}
+        return self.last(h)
+net = Net()
+x, t = torch.randn(5, 3), torch.tensor([0, 1, 1, 0, 1])
+p = net(x)
+{loss}
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("hidden", "loss", "mend"),
+    [
+        ("h = self.first(x)", "loss = nn.CrossEntropyLoss(p, t)", "nn.CrossEntropyLoss()(p, t)"),
+        ("h = self.first(x)", "loss = nn.MSELoss(net(x), p)", "nn.MSELoss()(net(x), p)"),
+        ("h = self.first(x)", "h = nn.Softmax(p); loss = h.sum()", "nn.Softmax()(p)"),
+        ("h = self.first(x)", "loss = nn.Softmax(p, dim=1).sum()", "nn.Softmax(dim=1)(p)"),
+        ("h = nn.ReLU(self.first(x))", "loss = p.sum()", "nn.ReLU()(self.first(x))"),
+        ("h = nn.Tanh(self.first(x))", "loss = p.sum()", "nn.Tanh()(self.first(x))"),
+        ("h = nn.Dropout(self.first(x))", "loss = p.sum()", "nn.Dropout()(self.first(x))"),
+        ("h = nn.Flatten(nn.ReLU()(self.first(x)))", "loss = p.sum()", "nn.Flatten()(nn.ReLU()(self.first(x)))"),
+    ],
+)
+def test_a_module_made_from_tensors_is_to_be_called_at_its_own_line(
+    tmp_path: Path, hidden: str, loss: str, mend: str, engine: str
+) -> None:
+    line = 15 if "nn." in loss else 10
+    cause = why(graph_of(tmp_path, MADE.format(hidden=hidden, loss=loss), engine), "net.first.weight")
+    assert (cause.verdict, lines_of(cause)) == ("failed", [line])
+    assert cause.mend == f"write {mend}, which calls the module; this only makes it"
+    mended = MADE.format(hidden=hidden, loss=loss).replace(mend.replace("()(", "(", 1), mend, 1)
+    if "dim=1" not in loss:
+        assert why(graph_of(tmp_path, mended, engine), "net.first.weight").verdict in ("ok", "zero")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_two_modules_made_from_tensors_the_first_that_is_used_is_named(tmp_path: Path, engine: str) -> None:
+    hidden = "h = nn.ReLU(self.first(x)); h = nn.Sigmoid()(h)\n        h = nn.ReLU(h)"
+    cause = why(graph_of(tmp_path, MADE.format(hidden=hidden, loss="loss = p.sum()"), engine), "net.first.weight")
+    assert lines_of(cause) == [10]
+    assert cause.mend.startswith("write nn.ReLU()(self.first(x)), ")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "rate = 1.5; h = nn.Dropout(rate)(self.first(x))",  # no tensor
+        "h = nn.Linear(self.first(x), 4)",  # what its sizes are to be nobody knows
+        "h = nn.Sequential(self.first(x))",
+    ],
+)
+def test_a_module_that_was_not_made_from_tensors_or_needs_more_gets_no_such_mend(
+    tmp_path: Path, hidden: str, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, MADE.format(hidden=hidden, loss="loss = p.sum()"), engine), "net.first.weight")
+    assert (cause.verdict, cause.mend) == ("failed", "mend this line first")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_weights_of_classes_are_tensors_that_a_loss_is_made_from(tmp_path: Path, engine: str) -> None:
+    loss = "loss_fn = nn.CrossEntropyLoss(torch.ones(2) + 1); loss = loss_fn.backward()"
+    program = MADE.format(hidden="h = self.first(x)", loss=loss)
+    cause = why(graph_of(tmp_path, program, engine), "net.first.weight")
+    assert cause.mend == "a CrossEntropyLoss is a module, and no tensor: what its call gives is one"

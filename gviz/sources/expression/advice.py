@@ -377,7 +377,6 @@ def _wrong_sign(
     is_part = re.search(r"\([^()\[\]:]*:[^()\[\]]*\)", source.code) is not None  # SUM(A1:A3), x(1:2)
     if text in MARKS and {":": is_range or is_part, "~": ends_before}.get(text, True):
         own = {"!": hint, "%*%": hint, "%%": hint, "?": _where_hint(source), ":": PART if is_part else None}.get(text)
-        own = "write the name of a cell without it, A1" if text == "$" and source.code.lstrip()[0] == "=" else own
         return MARKS[text][0], own or MARKS[text][1]
     readings = bar_readings(tokens)
     if text in BARS and len(readings) > 1:
@@ -429,8 +428,7 @@ def _where_hint(source: ExpressionText) -> str | None:
         if match is not None:
             parts = [match[name].strip() for name in ("condition", "then", "other")]
             name = f"{match['name']}=" if match["name"] else ""
-            formula = f"{name}where({parts[0]}, {parts[1] or 'x'}, {parts[2] or '0'})"
-            formula = rewrite(formula)
+            formula = rewrite(f"{name}where({parts[0]}, {parts[1] or 'x'}, {parts[2] or '0'})")
             is_fit = re.search("[<>=]", parts[0]) is not None and is_right(formula, ExpressionText(formula))
             return f"write {formula}" if is_fit else None
     return None

@@ -16,7 +16,6 @@ from math import factorial
 from typing import Any
 
 from gviz.sources.expression.allowed import (
-    CONSTANTS,
     MODULES,
     function_name,
     is_function,
@@ -145,7 +144,6 @@ class _Reader:
         self.stop: Token | None = None  # the first token that cannot be read with certainty
         self.defined: dict[str, list[str]] = {}  # f(x) = ... -> what is in its brackets
         self.closing: dict[int, list[str]] = {}  # at a token: what is written behind it, a bracket first
-        self.is_spreadsheet = False
         self.skipped: set[int] = set(self._quotes())
         self.arguments: set[int] = set()  # where the argument of a function begins, behind a power
         self.bars = {} if is_python else dict(self._bars())
@@ -155,11 +153,10 @@ class _Reader:
         self._call_functions()
 
     def _call_functions(self) -> None:
-        """Give a function round brackets for ``Exp[x]``, and the small letters that it has, as a spreadsheet's EXP."""
+        """Give a function round brackets for ``Exp[x]``, and the small letters that it has."""
         for at, token in enumerate(self.tokens):
             is_square = self._next(at).text == "[" and at + 1 in self.pairs
-            is_sheets = self.is_spreadsheet and self._next(at).text == "("
-            if self.names.is_function(token.text) and (is_square or is_sheets):
+            if self.names.is_function(token.text) and is_square:
                 is_known = is_callable(token.text.lower())
                 self.tokens[at] = replace(token, text=token.text.lower() if is_known else token.text)
                 for end, sign in ((at + 1, "("), (self.pairs.get(at + 1, at + 1), ")")):
@@ -168,8 +165,6 @@ class _Reader:
     def read(self) -> bool:
         """Write all pieces; return whether that came out, and is another thing than what was typed."""
         for at, token in enumerate(self.tokens):
-            if self.is_spreadsheet and token.text == "-" and self._is_unary(at):
-                self._refuse_minus(at, token)
             if at not in self.skipped:
                 is_read = not self._is_product(at) or self._multiply(at, self.tokens[at - 1], token)
                 if not is_read or not self._token(at, token):
@@ -194,10 +189,7 @@ class _Reader:
     def _quotes(self) -> Iterator[int]:
         """Yield the tokens that are quotes around all of the source, which a shell takes for letters."""
         first, last = self._next(0, 0), self._next(len(self.tokens) - 1, 0)
-        if first.text == "=" and last is not first:
-            self.is_spreadsheet = True
-            yield 0
-        elif first.text in QUOTES and last.text in QUOTES[first.text]:
+        if first.text in QUOTES and last.text in QUOTES[first.text]:
             yield from (0, len(self.tokens) - 1)
         elif first is last and first.kind == "string" and not re.fullmatch(r"\w*", first.text[1:-1]):
             inside = replace(first, text=first.text[1:-1], column=first.column + 1)
@@ -237,24 +229,16 @@ class _Reader:
         return (sign or "").isascii() and self._write(sign or "", token)
 
     def _number(self, at: int, token: Token) -> bool:
-        """Write a number, with the fraction or the factorial behind it, and without C's sign of a float."""
+        """Write a number, with the fraction or the factorial behind it."""
         after = self._next(at)
         if after.text == "!" and token.text.isdecimal() and int(token.text) <= MAX_FACTORIAL:
             self.skipped.add(at + 1)
             return self._write(str(factorial(int(token.text))), token, after)
-        is_mixed = after.text in FRACTIONS and not after.is_apart
-        if not is_mixed and not self._is_float(at):
+        if after.text not in FRACTIONS or after.is_apart:
             return self._write(token.text, token)
         self.skipped.add(at + 1)
-        parts = ("(", token.text, "+", *(replacement(after.text) or "")[1:]) if is_mixed else (token.text,)
+        parts = ("(", token.text, "+", *(replacement(after.text) or "")[1:])
         return all(self._write(part, token, after) for part in parts)
-
-    def _is_float(self, at: int) -> bool:
-        """Return whether ``f`` behind a number is C's sign of a float, as in ``2.0f``, and no name."""
-        ends = [self._next(at).text for at, one in enumerate(self.tokens) if one.kind == "number" and "." in one.text]
-        names = [one for one in self.tokens if one.text == "f"]
-        is_behind = self._next(at).text == "f" and not self._next(at).is_apart and "." in self.tokens[at].text
-        return is_behind and "f" not in self.names and len(names) == ends.count("f")
 
     def _inner_product(self, at: int, token: Token) -> bool:
         """Write ``⟨x,w⟩`` of two vectors as ``(x @ w)``; return False if it is not certain that they are vectors."""
@@ -335,14 +319,6 @@ class _Reader:
             ways = f"write {name}[{', '.join(places)}] for a part, which is counted from 0"
             ways += f", or {name}*({inside})" if inside.isdecimal() else ""
             self._doubt(self.tokens[at], f"{name}({inside}) has two readings", ways)
-
-    def _refuse_minus(self, at: int, token: Token) -> None:
-        """Note that a minus before a power is another one in a spreadsheet: its ``-A1^2`` is ``(-A1)^2``."""
-        one, last = self._operand(at + 1), self._raised_operand(at + 1)
-        if one is not None and last is not None and self._next(one).text in POWERS:
-            inside, power = self._text(at + 1, one), self._text(one + 1, last)
-            what = "a minus before a power has two readings, and a spreadsheet has the first"
-            self._doubt(token, what, f"write (-{inside}){power} or -({inside}{power})")
 
     def _refuse_doubt(self, at: int, token: Token) -> None:
         """Note a product without a sign behind a division or a power, which has several readings."""
@@ -461,11 +437,6 @@ class _Reader:
             )
             ways = f"write e^{power}; or give it a value, if it is a name: E=1"
             self._doubt(token, "E before a power may be e, and it has no value", ways)
-        if text in CONSTANTS and (after.text, self._next(at, 2).text) == ("(", ")"):  # PI() of a spreadsheet
-            self.skipped.update((at + 1, at + 2))
-            return self._write(text, token, self._next(at, 2))
-        if self.is_spreadsheet and text == "log" and after.text == "(":
-            return self._function(at, token, "log10")
         if after.text == "(" and (factor := self.names.factor_before(text)):
             name, column = text.removeprefix(factor), token.column + len(factor)
             function = replace(token, text=name, column=column, is_apart=False)

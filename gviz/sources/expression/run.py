@@ -84,6 +84,13 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (TypeError, r"^diff\(\)", 'a derivative is found by gviz explain "y=x**2" --wrt x'),
     (TypeError, r"^(max|min)\(\) .*got \((max|min),", "write clamp(x, min=0, max=1)"),
     (TypeError, r"^(max|min)\(\) .*, list", "write amax(x, dim=0), or amin(x, dim=0)"),
+    (
+        TypeError,
+        r"^(max|min)\(\) received .*\(Tensor, Tensor, ",
+        "it takes two: write max(max(x, w), v); of a number clamp(x, min=2)",
+    ),
+    (TypeError, r"^max\(\) received|^maximum\(\): ", "for the larger of x and 0 write relu(x), or clamp(x, min=0)"),
+    (TypeError, r"^min\(\) received|^minimum\(\): ", "for the smaller of x and 1 write clamp(x, max=1)"),
     (TypeError, r"^round\(\) takes", "write round(x, decimals=2)"),
     (TypeError, r"^transpose\(\) missing", "write x.T"),
     (RuntimeError, "^1D tensors expected.*2D", "write @ for a product with a matrix: A @ x"),
@@ -135,7 +142,7 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (
         IndexError,
         "^tensors used as indices",
-        "an index is made of whole numbers: write x[i.long()] for the elements at i, and x*(w) for a product",
+        "an index is made of whole numbers: write x[i.long()] for the elements at i, x*(w) for a product",
     ),
     (TypeError, r"got \((int|float)(, (int|float))*\)$", "all of these are numbers: write what it comes to"),
     (TypeError, "must be Tensor, not (int|float)$", "put tensor(...) around the number there, as in tensor(2) for 2"),
@@ -167,12 +174,6 @@ def _with_values(error: SourceError, program: Program) -> SourceError:
     """Return an error with what to do about names in it that have no value, or a single number."""
     start, length = (error.place.column or 0, error.place.length) if error.place else (0, 0)
     text = error.place.text[start : start + length] if error.place else ""
-    index = re.fullmatch(r"(\w+)\[(.+)\]", text)
-    if index and error.what.startswith("tensors used as indices") and len(index[1]) == 1:
-        is_number = re.fullmatch(r"[-+.\w]+", str(program.source.values.get(index[1], 1)))
-        way = f"mean({index[2]}) for an expected value" if index[1] == "E" else f"{index[1]}*({index[2]}) for a product"
-        hint = f"{index[1]} is a number, which has no parts: write {way}"
-        error.hint = hint if is_number else error.hint
     if re.search("^both arguments to matmul|expected a matrix|least 2 dim|1D or 2D", error.what) and error.place:
         names = re.findall(r"\w+", text)
         missing = [name for name in program.free if name in names and name not in program.values]
@@ -298,12 +299,8 @@ def engine_error(error: BaseException, source: ExpressionText, piece: ast.AST | 
         return SourceError("lists in lists, nested too deeply to compute with", place=place)
     text = str(error.args[-1] if error.args else "")
     what = text.partition(", but expected one of:")[0]  # a list of call forms is too long for one line
-    from gviz.sources.expression.suggestion import extreme_advice  # only an error needs it
-
     hints = (hint for kind, pattern, hint in HINTS if isinstance(error, kind) and re.search(pattern, what))
-    start = place.column or 0
-    advice = extreme_advice(place.text[start : start + place.length], what) or next(hints, None)
-    return SourceError(what or type(error).__name__, place=place, hint=advice)
+    return SourceError(what or type(error).__name__, place=place, hint=next(hints, None))
 
 
 def _failed_piece(error: BaseException) -> Any:

@@ -6,7 +6,6 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable
-from functools import reduce
 from itertools import count
 from unicodedata import normalize
 
@@ -104,54 +103,6 @@ def doubt_error(doubt: Doubt, source: ExpressionText) -> SourceError:
         hint = f"write {' or '.join(texts)}"
     token = doubt.token
     return SourceError(doubt.what, place=source.place_at(token.line, token.column, len(token.text)), hint=hint)
-
-
-def extreme_advice(text: str, what: str) -> str | None:
-    """Return what to write for the largest or smallest of more than PyTorch takes; None for any other call.
-
-    >>> extreme_advice("max(0, |x|)", "max() received an invalid combination of arguments - got (int, Tensor)")
-    'write relu(|x|), or clamp(|x|, min=0)'
-    >>> extreme_advice("min(a, b, 2)", "min() received an invalid combination of arguments - got (Tensor, Tensor, int)")
-    'write clamp(min(a, b), max=2)'
-
-    Args:
-        text: the call as it is typed.
-        what: the engine's refusal, which says what is a number.
-    """
-    index = re.fullmatch(r"(.+)\[(\w+)\]", text)
-    if index is not None and what.startswith("tensors used as indices"):
-        return f"write {index[1]}[{index[2]}.long()] for the elements at {index[2]}"
-    call = re.fullmatch(r"(max|min)(?:imum)?\((.*)\)", text, re.DOTALL)
-    kinds = re.search(r"got \(([\w, ]+)\)$|position (\d)\) must be Tensor, not (?:int|float)$", what)
-    if call is None or kinds is None:
-        return None
-    arguments = arguments_in(call[2])
-    is_tensor = [one == "Tensor" for one in kinds[1].split(", ")] if kinds[1] else [kinds[2] == "2", kinds[2] == "1"]
-    if len(arguments) != len(is_tensor) or not any(is_tensor):
-        return None
-    tensors = [one for one, own in zip(arguments, is_tensor, strict=True) if own]
-    bounds = [one for one, own in zip(arguments, is_tensor, strict=True) if not own]
-    extreme = reduce(lambda one, other: f"{call[1]}({one}, {other})", tensors)
-    bounded = reduce(
-        lambda one, bound: f"clamp({one}, {'min' if call[1] == 'max' else 'max'}={bound})", bounds, extreme
-    )
-    return f"write relu({extreme}), or {bounded}" if (call[1], bounds) == ("max", ["0"]) else f"write {bounded}"
-
-
-def arguments_in(text: str) -> list[str]:
-    """Return the arguments of a call, as they are typed.
-
-    >>> arguments_in("x[0, 1], f(a, b), 2")
-    ['x[0, 1]', 'f(a, b)', '2']
-    """
-    parts, depth = [""], 0
-    for sign in text:
-        depth += (sign in "([{⟨") - (sign in ")]}⟩")
-        if sign == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [part.strip() for part in parts]
 
 
 def example_values(names: Iterable[str]) -> str:

@@ -163,7 +163,7 @@ def _stop(error: SourceError, script: Script) -> Stop:
     if excerpt is None or not excerpt.line:
         return Stop(error.what, None, excerpt.text if excerpt is not None else "")
     file = "" if excerpt.cell or excerpt.file == script.file else excerpt.file or ""
-    return Stop(error.what, Place(excerpt.line, file, cell=excerpt.cell), excerpt.text)
+    return Stop(error.what, Place(excerpt.line, file, cell=excerpt.cell), excerpt.text, error.hint or "")
 
 
 def _roots(run: ScriptRun, options: SourceOptions, *, rootless: bool) -> tuple[dict[str, Any], Note | None]:

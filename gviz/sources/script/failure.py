@@ -16,6 +16,7 @@ from gviz.sources.pasted import syntax_error
 from gviz.sources.script import torch_names
 from gviz.sources.script.process import PUBLIC, PYTORCH, engine_module
 from gviz.sources.script.program import Script
+from gviz.sources.script.uncalled import construction, is_layer
 from gviz.sources.source import Source
 from gviz.text import closest, did_you_mean, shorten
 
@@ -82,7 +83,8 @@ def described_error(error: BaseException, script: Script) -> tuple[SourceError, 
     """Return the message for a script's error, or its exit, and the number of the script's line that was running."""
     frames = [frame for frame in extract_tb(error.__traceback__) if script.is_ours(frame.filename)]
     own = next((frame for frame in reversed(frames) if frame.filename == script.code_file), None)
-    place = _place(frames[-1], script) if frames else None
+    place, what = _place(frames[-1], script) if frames else None, _message(error)
+    call = failed_call(error) if isinstance(error, RuntimeError | ValueError | IndexError) else ""
     if (
         isinstance(error, SyntaxError)
         and isinstance(error.filename, str)
@@ -94,16 +96,19 @@ def described_error(error: BaseException, script: Script) -> tuple[SourceError, 
         place = message.place
     elif isinstance(error, GvizError):  # gviz's own word, as from make_dot
         message = error
+    elif frames and (made := construction(error, what, frames[-1])) is not None:
+        raised, place, call = place, _place(made[0], script), ""
+        at = f", in {raised}, where the module is" if raised and raised.line != place.line else ""
+        hint = f"write {made[1]}, which calls the module; this only makes it"
+        message = SourceError(f"{what}{at}", hint=hint)
     else:
-        what = _message(error)
         message = SourceError(
-            what, hint=_not_compiled(error) or _other_name(error, what, script) or _lacks_brackets(error, what, place)
+            what, hint=_not_compiled(error) or _lacks_call(error, what, place) or _other_name(error, what, script)
         )
     is_elsewhere = place is not None and place.file != script.file
-    call = failed_call(error) if isinstance(error, RuntimeError | ValueError | IndexError) else ""
-    hints = [call, f"called from {_place(own, script)}" if is_elsewhere and own is not None else None, message.hint]
-    hint = "\n".join(filter(None, hints)) or None
-    return SourceError(message.what, place=place, hint=hint), own.lineno if own is not None else None
+    about = [call, f"called from {_place(own, script)}" if is_elsewhere and own is not None else ""]
+    result = SourceError(message.what, place=place, hint=message.hint, about=tuple(filter(None, about)))
+    return result, own.lineno if own is not None else None
 
 
 def raised_late(error: Exception, source: Source) -> Exception:
@@ -206,10 +211,8 @@ def _another_engine(name: str, script: Script) -> str:
     if name.startswith("torch.utils.tensorboard"):
         what, packages = f"{what}: it writes logs, of which no graph comes, so take it out", "torch tensorboard"
     mend = "run with --engine torch" if torch_names.has_torch() else f"{RUNS} {torch_names.install_command(packages)}"
-    try:
-        others = [use for use in of_script(script.code_file) if not name.startswith(use.name)]
-    except GvizError:  # standard input, or a file that is gone
-        others = []
+    uses = of_script(script.code_file) if os.path.isfile(script.code_file) else []  # it may be gone
+    others = [use for use in uses if not name.startswith(use.name)]
     return f"{what}; {doubt}{mend}" + (
         f"\nall that it lacks: gviz ops --missing {quote(script.file)}" if others else ""
     )
@@ -296,10 +299,14 @@ def _public_name(owner: type) -> str:
     return ""
 
 
-def _lacks_brackets(error: BaseException, message: str, place: Excerpt | None) -> str | None:
-    """Return a hint if a function was used where its result was meant: ``loss = y.sum``, ``with torch.no_grad:``."""
+def _lacks_call(error: BaseException, message: str, place: Excerpt | None) -> str | None:
+    """Return a hint if a function, or a module, was used where its result was meant: ``with no_grad:``."""
     if place is not None and WITHOUT in message and place.text.startswith("with ") and place.text.endswith(":"):
         return f"write its brackets: {place.text[:-1]}():"
+    if isinstance(error, AttributeError) and is_layer(type(error.obj)):
+        method = f"torch.Tensor.{error.name}"  # what the engine's tensors lack, as xpu(), its modules may lack
+        words = f"a {type(error.obj).__name__} is a module, and no tensor: what its call gives is one"
+        return words if has_name(method) and not torch_names.lacking_part(method) else None
     if not isinstance(error, AttributeError | TypeError) or not UNCALLED.search(str(error)):
         return None
     return "a function was used without a call: are its brackets missing? x.sum is the function, x.sum() what it gives"

@@ -344,8 +344,8 @@ def test_a_correction_that_gviz_would_refuse_is_not_proposed(text: str) -> None:
     [
         ("max(0, x)", "write relu(x), or clamp(x, min=0)"),
         ("maximum(x, 0)", "write relu(x), or clamp(x, min=0)"),
-        ("max(x, x², 0.5)", "write clamp(max(x, x²), min=0.5)"),
-        ("max(x, 2x, sin(x))", "write max(max(x, 2x), sin(x))"),
+        ("max(x, x², 0.5)", "it takes two: write max(max(x, w), v); of a number clamp(x, min=2)"),
+        ("max(x, 2x, sin(x))", "it takes two: write max(max(x, w), v)"),
         ("hypot(x, 2)", "put tensor(...) around the number there, as in tensor(2) for 2"),
         ("clamp(4, 0, 1)*x", "all of these are numbers: write what it comes to"),
         ("min(1, x)", "write clamp(x, max=1)"),

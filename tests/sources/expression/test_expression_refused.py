@@ -410,7 +410,8 @@ def test_the_work_of_all_calls_is_counted_together(monkeypatch: pytest.MonkeyPat
         ("y=x+w", {"x": "[1,2]", "w": "[1,2,3]"}, "as many numbers"),
         ("y=cat([x,w])", {}, "write stack([x, w])"),
         ("y=x*[1,2]", {}, "tensor([1, 2])"),
-        ("y=softmax(x,dim=0)[w]", {"x": "[1,2]"}, "write softmax(x,dim=0)[w.long()]"),
+        ("y=softmax(x,dim=0)[w]", {"x": "[1,2]"}, "write x[i.long()] for the elements at i"),
+        ("y=max(x,w,v)", {}, "it takes two: write max(max(x, w), v)"),
     ],
 )
 def test_pytorch_s_error_gets_advice(text: str, values: dict[str, str], hint: str) -> None:
