@@ -221,8 +221,8 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             history.stepped_twice,
             (
                 "stepped twice",
-                f"this step() has used the gradient of {name} that another step() had used, with no backward() between",
-                f"call step() once after each backward(), of the one optimizer that has {name}",
+                f"this step() has used a gradient of {name} that another one had used: none had come between them",
+                f"call step() of the one optimizer that has {name} once after each backward() that brings it a gradient",
             ),
         ),
         (

@@ -382,7 +382,8 @@ class History(NamedTuple):
         idle_steps: how many of those that have the tensor have had none; of a tensor that no optimizer has, how many steps
             have had no gradient at all.
         stepped: where one of them stepped last.
-        stepped_twice: where one was, more than once, the second to use what one backward had brought.
+        stepped_twice: where one was, more than once, the second to use what one backward had brought, or used it again
+            after a backward that has brought nothing.
         unclipped: the line that is to clip its gradient, if that has, time and again, found none, or changed one that a
             step had used.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.

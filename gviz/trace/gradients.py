@@ -34,8 +34,9 @@ class GradientRecord:
 
     By the call of backward that has brought them, it counts the gradients that came, those that a step used before
     another came or they were taken away, and those that were taken away unused; and how often each call had run when an
-    optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to use; by a
-    line that clips gradients, how often it found none, or clipped one that a step had used.
+    optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to use, or a
+    later one, though there had been a backward, which has brought none; by a line that clips gradients, how often it
+    found none, or clipped one that a step had used.
 
     Args:
         leaf: weakly.
@@ -157,18 +158,21 @@ class Gradients(Observer):
         for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
             remember(self.optimized, one, recall(self.optimized, one) or self.calls.total() + 1)
             record = self.record_of(one)
-            record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, calls, self.chain
             has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
             if has_gradient:
                 self.used.add(record.chain)
                 self.clipping |= record.clips.keys() if record.was_used and not record.uses else set()
                 record.used[record.chain] += not record.was_used
-                record.twice[record.stepped_at] += is_whole and record.uses == 1 and not is_still
+                record.twice[call and call.place] += (
+                    (is_whole and not (is_still or record.is_zero))
+                    and (record.uses == 1 or (record.uses > 1 and record.stepped_in != calls))  # a backward ran since
+                )
                 record.steps, record.still_steps = record.steps + 1, record.still_steps + is_still
                 record.uses, record.used_sum = record.uses + is_whole, record.is_stale and not record.set_at
                 record.was_used, self.idle_steps = True, before
             else:
                 record.idle_steps += 1
+            record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, calls, self.chain
             if is_still or not has_gradient:
                 record.first_version = record.version  # what this step has written is no update with a gradient
 

@@ -958,6 +958,22 @@ TWICE = {
         "opt.zero_grad(); head(net(x)).sum().backward(); ahead.step(); ahead.zero_grad()",
         False,
     ),
+    "of a frozen one, again and again": (
+        "head.zero_grad(); head(net(x)).sum().backward(); both[1].step(); net.requires_grad_(False)",
+        True,
+    ),
+    "of one that the loss leaves out": (
+        "both[1].zero_grad() if i < 2 else head.zero_grad(); head(net(x) if i < 2 else x).sum().backward(); both[1].step()",
+        True,
+    ),
+    "of a frozen one without a gradient": (
+        "opt.zero_grad(); head(net(x)).sum().backward(); both[1].step(); net.requires_grad_(False)",
+        False,
+    ),
+    "of one that has zeros": (
+        "(head(net(x)) * 0 if i < 2 else head(x)).sum().backward(); both[1].step(); both[1].step()",
+        False,
+    ),
     "with a closure": ("both[0].step(lambda: (both[0].zero_grad(), y := head(net(x)).sum(), y.backward())[1])", False),
 }
 
@@ -990,7 +1006,9 @@ def test_a_gradient_that_each_pass_uses_for_two_steps_is_told(
     if is_twice:
         number = next(at for at, line in enumerate(program.splitlines()[::-1]) if "step()" in line)
         assert lines_of(cause) == [len(program.splitlines()) - number]
-        assert cause.mend == "call step() once after each backward(), of the one optimizer that has net.weight"
+        assert cause.mend == (
+            "call step() of the one optimizer that has net.weight once after each backward() that brings it a gradient"
+        )
 
 
 CLIPPED = {
