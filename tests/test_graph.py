@@ -150,6 +150,7 @@ FULL = Graph(
                 span=(3, 8, 3, 18),
                 is_freed=True,
                 is_idle=True,
+                is_input=True,
                 added_to=("y",),
                 behind=0,
                 others=("d_loss",),

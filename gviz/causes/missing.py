@@ -388,27 +388,30 @@ def module_beside(facts: TensorFacts) -> str:
     It may be in a module, or in an object, of which the graph has others, if an optimizer has those alone.
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
     is made from a leaf of the graph as well: such a cut is hardly meant, nor one by a library, as in
-    ``Normal.sample()``. "" too for a leaf that an optimizer has, which never got a gradient.
+    ``Normal.sample()``. "" too for a leaf that an optimizer has, which never got a gradient; and, where no optimizer
+    tells what is trained, if what is cut off goes on into the graph, as of an encoder.
     """
+    is_optimized = facts.history.is_optimized
     leaves = [
         node.name or ""
         for node in facts.case.shown.nodes
         if node.kind == "leaf"  # a root that is one trains nothing; a teacher has no part in an optimizer
-        and (node.id not in facts.case.shown.roots or facts.history.is_optimized is False)
+        and (node.id not in facts.case.shown.roots or is_optimized is False)
     ]
     parts, behind = facts.name.split("."), {name for cut in facts.cuts for name in cut.leaves}
-    most = len(parts) if facts.history.is_optimized is False else min(2, len(parts))  # self.target, of an agent
+    most = len(parts) if is_optimized is False else min(2, len(parts))  # self.target, of an agent
     modules = [".".join(parts[:count]) for count in range(1, most)]
     module = next((one for one in modules if not any(name.startswith(f"{one}.") for name in leaves)), "")
-    is_beside = behind.isdisjoint(leaves) and not facts.history.is_optimized
-    is_meant = is_beside and all(
+    new_leaf = r"requires_grad=True|Parameter\(" + r"|requires_grad_\(" * (is_optimized is None)
+    is_meant = all(
         cut.reason in ("detached", "no_grad")
         and (cut.is_used or not cut.is_number)
-        and not re.search(r"requires_grad=True|Parameter\(", facts.case.code_of(facts.case.line_of(cut.place)))
+        and not (is_optimized is None and cut.reason == "detached" and cut.is_input)
+        and not re.search(new_leaf, facts.case.code_of(facts.case.line_of(cut.place)))
         for cut in facts.cuts  # a new leaf is to mend it
     )
-    is_free = facts.history.is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts)
-    return module if leaves and is_meant and is_free else ""
+    is_free = not is_optimized and (is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts))
+    return module if leaves and behind.isdisjoint(leaves) and is_meant and is_free else ""
 
 
 def no_path(facts: TensorFacts) -> Cause:

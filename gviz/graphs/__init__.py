@@ -460,6 +460,7 @@ class GraphCut(NamedTuple):
         added_to: those of the others that it is only added to, so that no gradient of theirs depends on it.
         is_idle: whether nothing but gradients of 0 came to the operations that use what came of it: without the cut
             it would have got none.
+        is_input: whether what came of it meets nothing but leaves in an operation, as an input of the graph does.
     """
 
     place: Place | None
@@ -479,6 +480,7 @@ class GraphCut(NamedTuple):
     behind: int = -1
     added_to: tuple[str, ...] = ()
     is_idle: bool = False
+    is_input: bool = False
 
 
 class Unlisted(NamedTuple):

@@ -18,7 +18,7 @@ from gviz.trace import Trace
 from gviz.trace.facts import recall
 from gviz.trace.frames import Chain
 from gviz.trace.records import CallRecord, Cut, CutResult, FunctionCall, NodeRecord, Write, record_of
-from gviz.walk import Argument, NodeFlow, Origin, grad_fn, graph_nodes, is_freed, memory_kept
+from gviz.walk import Argument, NodeFlow, NodeLike, Origin, grad_fn, graph_nodes, is_freed, memory_kept
 
 CHANGED = re.compile(
     r"an inplace operation: \[[\w.]+ \[(?P<shape>[\d, ]*)\]\](?:, which is output \d+ of (?:\w+::)*(?P<maker>\w+),)?"
@@ -320,7 +320,7 @@ class Lines:
             return
         nodes = graph_nodes(roots)
         direct = cuts_in(nodes) | {result for call in made for result in call.cuts}
-        summed = cuts_added_to(roots)
+        summed, entering = cuts_added_to(roots), cuts_in(one for one in nodes if is_of_leaves_alone(one))
         not_idle = cuts_in(
             one
             for one in nodes
@@ -364,6 +364,7 @@ class Lines:
                 span=self.span(cut.call),
                 is_freed=is_freed_beside(cut.source(), nodes),
                 behind=-1 if after is None else [*groups].index((after.cut, True)) + bool(frozen),
+                is_input=not entering.isdisjoint(group),
                 is_idle=not direct.isdisjoint(group) and not_idle.isdisjoint(group),
             )
 
@@ -436,6 +437,12 @@ def last_write(changed: re.Match[str], writes: Sequence[Write], nodes: Mapping[A
 def cuts_in(nodes: Iterable[Any]) -> set[CutResult]:
     """Return what came of cuts and is used by these operations."""
     return {result for one in filter(None, map(record_of, nodes)) for call in one.outside for result in call.cuts}
+
+
+def is_of_leaves_alone(node: NodeLike) -> bool:
+    """Return whether an operation takes nothing of the graph but leaves, as they are, transposed or expanded."""
+    ways = [one.next_functions for one, _ in node.next_functions if one is not None]
+    return all(len(way) < 2 and not any(one.next_functions for one, _ in way if one is not None) for way in ways)
 
 
 def cuts_added_to(roots: Iterable[Any]) -> set[CutResult]:

@@ -854,3 +854,42 @@ def test_a_call_of_a_long_loop_is_one_place_though_python_comes_to_run_it_in_ano
     assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("detached", [6])
     assert "places" not in cause.what
     assert "before each backward()" not in cause.mend
+
+
+ENCODER = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+enc, dec, x = nn.Linear(4, 2), nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 4)), torch.randn(3, 4)
+{optimizer}
+{line}
+loss = ((dec(h) - x) ** 2).mean()
+loss.backward()
+{step}
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "mend"),
+    [
+        ("h = enc(x).data", "h = enc(x)"),
+        ("h = enc(x).detach()", "h = enc(x)"),
+        ("h = enc(x).detach().requires_grad_()", "h = enc(x).requires_grad_()"),
+        ("h = torch.relu(enc(x)).detach() * 2", "h = torch.relu(enc(x)) * 2"),
+    ],
+)
+def test_an_encoder_that_is_cut_off_is_told_with_the_cut_where_no_optimizer_says_what_is_trained(
+    tmp_path: Path, line: str, mend: str, engine: str
+) -> None:
+    program = ENCODER.format(line=line, optimizer="", step="")
+    cause = why(graph_of(tmp_path, program, engine), "enc.weight")
+    assert (cause.verdict, cause.is_wrong, [place.line for place, _ in cause.lines]) == ("detached", True, [6]), cause
+    assert cause.mend == mend
+    assert why(graph_of(tmp_path, program.replace(line, mend), engine), "enc.weight").verdict == "ok"
+    trained = {"optimizer": "opt = torch.optim.SGD(dec.parameters(), lr=0.1)", "step": "opt.step()"}
+    graph = graph_of(tmp_path, ENCODER.format(line=line, **trained), engine)
+    assert why(graph, "enc.weight").verdict == "not trained"  # which the optimizer tells: dec alone is
+    if "requires_grad" not in line:
+        graph = graph_of(tmp_path, program.replace(line, f"with torch.no_grad(): {mend}"), engine)
+        assert why(graph, "enc.weight").verdict == "not trained"  # a block around it is meant
