@@ -105,10 +105,12 @@ class Mend(NamedTuple):
 def left_by_other_root(facts: TensorFacts) -> Cause:
     """Return the cause for zeros, or nan or inf, that another backward has left."""
     name, root, meant = facts.name, facts.case.root_name, ""
-    weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight")
+    weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight") if name.endswith(".bias") else None
     what = f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}"
-    if weight is not None and name.endswith(".bias") and is_not_0(weight.grad.value) and not facts.number:
-        what, meant = f"{what}; {weight.name}.grad is not 0", f"if what comes to {name} is to cancel out"
+    is_cleared = weight is not None and weight.grad.value is not None and weight.history.grad_cleared is not None
+    if weight is not None and (is_cleared or is_not_0(weight.grad.value)) and not facts.number:
+        what = f"{what}; {weight.name}.grad {'was' if is_cleared else 'is'} not 0"
+        meant = f"if what comes to {name} is to cancel out"
     elif facts.history.autograd_grad is not None and not facts.history.is_optimized:
         meant = f"if torch.autograd.grad alone is to use {name}"
     lines = facts.case.line_of(facts.history.brought)

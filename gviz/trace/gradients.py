@@ -242,7 +242,7 @@ class Gradients(Observer):
     def note_write(self, record: GradientRecord, value: Any) -> None:
         """Note whether a gradient is gone now: None, or nothing but zeros; or not finite any more."""
         is_sparse = getattr(value, "is_sparse", False)
-        if value is not None and (is_sparse or bool(value.any())):
+        if value is not None and bool(value._nnz() if is_sparse else value.any()):  # noqa: SLF001 - PyTorch's own name
             if record.before_clip is not None and numbers(value) != record.before_clip[1]:
                 record.clips[record.before_clip[0]] += 1
             record.cleared_at, record.before_clip, record.uses, record.is_zero = None, None, 0, False

@@ -488,6 +488,27 @@ def test_zeros_of_another_backward_are_not_said_to_be_of_the_last_one(tmp_path: 
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_zeros_of_another_backward_may_cancel_by_design_though_the_weight_beside_them_is_cleared(
+    tmp_path: Path, engine: str
+) -> None:
+    body = (
+        "(head(x) - head(x + 1)).sum().backward(); opt.step(); opt.zero_grad(set_to_none=False)\n"
+        "    loss = net(x).sum(); loss.backward()"
+    )
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "head.bias")
+    assert (cause.verdict, cause.is_wrong) == ("zero", False), cause
+    assert cause.what.endswith("loss is not made from head.bias; head.weight.grad was not 0")
+
+
+@pytest.mark.torch
+def test_a_sparse_gradient_without_elements_is_a_cleared_one(tmp_path: Path) -> None:
+    program = LOOP.replace("nn.Linear(3, 3)", "nn.Embedding(3, 3, sparse=True)").replace("randn(4, 3)", "arange(3)")
+    body = "head(net(x)).sum().backward(); opt.step(); opt.zero_grad(set_to_none=False)"
+    cause = why(graph_of(tmp_path, program.format(body), "torch"), "net.weight")
+    assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("cleared", False, [8]), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_the_input_of_a_gradient_penalty_needs_no_gradient_of_its_own(tmp_path: Path, engine: str) -> None:
     body = """\
 x.requires_grad_()
