@@ -32,6 +32,12 @@ MENDS = {
     "exploding": "torch.nn.utils.clip_grad_norm_ before step(); smaller initial weights, fewer steps, or scaled data",
 }
 
+WITHOUT_BIAS = "none: bias=False leaves it out"
+"""What to do about a bias that a normalization takes away again."""
+
+FITS = ("ok", "cleared", "accumulated")
+"""Verdicts on gradients that may be compared with those of other layers, as backward has left them."""
+
 EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
 """Operations that hand on to all elements of their input the same gradient, if one comes to all of theirs."""
 
@@ -81,39 +87,47 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
 
     A layer explodes whose gradient is more than :data:`EXPLODING`, and so in parts of its weights.
     """
-    layers = layers_of(graph) if any(cause.verdict == "ok" for cause in causes) else {}
-    sizes = {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
+    layers = layers_of(graph) if any(cause.verdict in FITS for cause in causes) else {}
+    sizes = defaultdict(  # as they are now: they may have been clipped since
+        float, {row.name: row.grad.value.norm for row in graph.tensors if row.grad.value is not None}
+    )
     vanishing, largest = vanishing_layers(layers), max(layers, key=lambda name: layers[name].size, default="")
-    (kind, constant), root = constant_sum(graph) if layers else ("", set()), name_of_root(graph)
-    shifts = shifts_of_norms(graph) if layers else {}
+    zeros = rounding_errors(graph) if layers else {}
+    lines = ((graph.backward.without_run, graph.code_at(graph.backward)),) if graph.backward is not None else ()
     for cause in causes:
         name = layer_name(cause.name)
-        layer, verdict, what = layers.get(name), "", ""
-        if layer is not None and layer.size > EXPLODING and sizes[cause.name] > EXPLODING * max(layer.weight, 1.0):
-            verdict, what = "exploding", f"{layer.size:.0e} times the size of its weights"
+        layer, verdict, what, mend = layers.get(name), "", "", ""
+        if cause.name in zeros:
+            verdict, (what, mend) = "zero", zeros[cause.name]
+        elif layer is not None and layer.size > EXPLODING and sizes[cause.name] > EXPLODING * max(layer.weight, 1.0):
+            verdict, what = "exploding", f"{name} is {layer.size:.0e} times the size of its weights"
         elif layer is not None and name in vanishing:
-            verdict, what = (
-                "vanishing",
-                f"{layer.size / layers[largest].size:.0e} times that of {largest}, each in parts of its weights",
-            )
-        if cause.verdict != "ok" or not (verdict or cause.name in constant or cause.name in shifts):
-            yield cause
-        elif cause.name in constant or cause.name in shifts:
-            norm = shifts.get(cause.name)
-            why_so, mend = (
-                (f"{norm} takes away again what it adds", "none: bias=False leaves it out")
-                if norm is not None
-                else (f"{root} does not depend on it", NORMALIZED.format(kind))
-            )
+            times = f"{layer.size / layers[largest].size:.0e} times that of {largest}"
+            verdict, what = "vanishing", f"{name} is {times}, each in parts of its weights"
+        if cause.verdict in FITS and verdict:
+            so_far = f"; {cause.what}" * bool(graph.code)  # which tells of hooks, if they have changed it
             yield cause._replace(
-                verdict="zero",
-                what=f"the gradient of {cause.name} is a rounding error: {why_so}",
-                mend=mend,
-                is_meant=norm is not None,
+                verdict=verdict,
+                what=f"the gradient of {what}{so_far}",
+                lines=(*cause.lines, *lines * (cause.verdict == "cleared")),
+                mend=mend or MENDS[verdict],
+                is_meant=mend == WITHOUT_BIAS,
             )
         else:
-            so_far = f"; {cause.what}" * bool(graph.code)  # which tells of hooks, if they have changed it
-            yield cause._replace(verdict=verdict, what=f"the gradient of {name} is {what}{so_far}", mend=MENDS[verdict])
+            yield cause
+
+
+def rounding_errors(graph: Graph) -> dict[str, tuple[str, str]]:
+    """Return the leaves whose gradients are 0 but for rounding: each with a sentence that says why, and the mend."""
+    (kind, constant), root = constant_sum(graph), name_of_root(graph)
+    of_root = {
+        name: (f"{name} is a rounding error: {root} does not depend on it", NORMALIZED.format(kind))
+        for name in constant
+    }
+    return of_root | {
+        name: (f"{name} is a rounding error: {norm} takes away again what it adds", WITHOUT_BIAS)
+        for name, norm in shifts_of_norms(graph)
+    }
 
 
 def constant_sum(graph: Graph) -> tuple[str, set[str]]:
@@ -137,12 +151,11 @@ def constant_sum(graph: Graph) -> tuple[str, set[str]]:
     return (kind, leaves_among(graph, within - others)) if is_constant else ("", set())
 
 
-def shifts_of_norms(graph: Graph) -> dict[str, str]:
-    """Return the leaves that only shift the channels of a batch norm's input, each with the name of the norm.
+def shifts_of_norms(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Yield the leaves that only shift the channels of a batch norm's input, each with the name of the norm.
 
     The mean of each channel is taken from it: nothing depends on such a leaf, as the bias of a convolution before it.
     """
-    shifts = dict[str, str]()
     for norm in (one for one in graph.nodes if one.label.startswith("NativeBatchNorm")):
         made = next((graph.by_id[edge.source] for edge in graph.inputs[norm.id] if edge.slot == 0), norm)
         slot = {"AddmmBackward0": 0, "ConvolutionBackward0": 2}.get(made.label)
@@ -150,8 +163,8 @@ def shifts_of_norms(graph: Graph) -> dict[str, str]:
         below = reached(own, lambda one: [edge.source for edge in graph.inputs[one]])
         is_alone = all(len(graph.uses[one]) == 1 for one in (made.id, *below))  # no other loss depends on it
         if is_alone and norm.recorded.options.get("training") != "False":
-            shifts |= dict.fromkeys(leaves_among(graph, below), norm.module.path if norm.module else "the batch norm")
-    return shifts
+            name = norm.module.path if norm.module else "the batch norm"
+            yield from ((leaf, name) for leaf in leaves_among(graph, below))
 
 
 def has_even_gain(graph: Graph, node: Node, gain: Collection[str]) -> bool:
@@ -200,17 +213,21 @@ def vanishing_layers(layers: Mapping[str, Layer]) -> set[str]:
 def layers_of(graph: Graph) -> dict[str, Layer]:
     """Return the layers whose gradients are known and not 0, with these and their weights; without those of zeros."""
     nodes, distances = {node.name: node for node in graph.nodes if node.kind == "leaf"}, distances_of(graph)
-    members: dict[str, list[TensorRow]] = defaultdict(list)
+    members: dict[str, list[Layer]] = defaultdict(list)  # each parameter by itself
     for row in graph.tensors:
-        if row.name in nodes and row.grad.value is not None:
-            members[layer_name(row.name)].append(row)
-    result = {}
-    for layer, rows in members.items():
-        grad = math.hypot(*(row.grad.value.norm for row in rows if row.grad.value is not None))
-        weight = math.hypot(*(row.at_backward()[0].norm for row in rows))
-        if weight > 0 and 0 < grad < math.inf:
-            result[layer] = Layer(grad, weight, max(distances[nodes[row.name].id] for row in rows))
-    return result
+        numbers, grad, _ = row.at_backward()
+        if row.name in nodes and grad.value is not None:
+            alone = Layer(grad.value.norm, numbers.norm, distances[nodes[row.name].id])
+            members[layer_name(row.name)].append(alone)
+    layers = {
+        name: Layer(
+            math.hypot(*(one.grad for one in rows)),
+            math.hypot(*(one.weight for one in rows)),
+            max(one.distance for one in rows),
+        )
+        for name, rows in members.items()
+    }
+    return {name: one for name, one in layers.items() if one.weight > 0 and 0 < one.grad < math.inf}
 
 
 def layer_name(name: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 import gviz as package
 from gviz import SourceOptions
 from gviz.causes.diagnosis import Cause
+from gviz.causes.layers import causes_in
 from gviz.causes.why import why, why_all
 from gviz.graphs import Graph
 
@@ -588,6 +589,41 @@ def test_batches_that_cancel_are_no_fault_where_others_have_gradients(tmp_path: 
     cause = why(graph_of(tmp_path, LOOP.replace("range(3)", "range(4)").format(body), engine), "head.bias")
     assert (cause.verdict, cause.is_wrong) == ("zero", False), cause
     assert cause.mend.startswith("none, if the sum is meant, as others have gradients; else call zero_grad()"), cause
+
+
+SMALL = {
+    "many sigmoids": (
+        "nn.Sequential(*[m for _ in range(14) for m in (nn.Linear(3, 3), nn.Sigmoid())])",
+        ("net.0.weight", "vanishing", True),
+    ),
+    "a batch norm after a bias": (
+        "nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Tanh())",
+        ("net.0.bias", "zero", False),
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("batches", [1, 2])
+@pytest.mark.parametrize("where", CLEARED)
+@pytest.mark.parametrize("case", SMALL)
+def test_what_is_small_beside_others_is_told_wherever_gradients_are_cleared(
+    tmp_path: Path, case: str, where: str, batches: int, engine: str
+) -> None:
+    net, told = SMALL[case]
+    backward = "head(net(x)).pow(2).sum().backward()"
+    body = CLEARED[where].format(backward=backward, n=batches, zero_grad="zero_grad()")
+    program = LOOP.replace("range(3)", "range(4)").replace("nn.Linear(3, 3)", net).format(body)
+    (cause,) = causes_in(graph_of(tmp_path, program, engine), [told[0]])
+    assert (cause.name, cause.verdict, cause.is_wrong) == told, cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gradient_that_is_clipped_and_cleared_does_not_explode(tmp_path: Path, engine: str) -> None:
+    clip = "nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], 1.0)"
+    body = f"(1e12 * head(net(x)).sum()).backward(); {clip}; opt.step(); opt.zero_grad()"
+    (cause,) = causes_in(graph_of(tmp_path, LOOP.format(body), engine), ["net.weight"])
+    assert (cause.verdict, cause.is_wrong) == ("cleared", False), cause
 
 
 @pytest.mark.parametrize("engine", ENGINES)
