@@ -33,7 +33,9 @@ class RunningModules(ModuleObserver):
         self.is_on, self.modules, self.stack = False, list[Any](), list[Any]()
         self.last = ""  # the name of the module that has ended last
         libraries = OWN, os.path.dirname(engine.__file__ or OWN)
-        self.frames = RunningProgram(lambda file: file[:1] != "<" and not file.startswith(libraries))
+        self.frames = RunningProgram(  # a cell of a notebook is in a folder, that of a terminal's IPython in none
+            lambda file: not file.startswith(("<", *libraries)) or file.startswith("<ipython-input-")
+        )
 
     def take(self, models: Mapping[str, Any]) -> None:
         """Begin to know models by their names; "" for one without."""

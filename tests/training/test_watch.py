@@ -997,3 +997,20 @@ def test_a_line_of_a_notebook_is_named_by_its_cell(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     assert path_and_line(Place(6, "/ipykernel_1/32.py")) == "cell 10, line 6"
     assert path_and_line(Place(2, str(Path.cwd() / "train.py"))) == "train.py:2"
+
+
+def test_a_line_of_a_terminals_ipython_is_named_by_its_cell(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
+    """IPython's own files, which run the cell, are no program's."""
+    file = "<ipython-input-3-a1b2c3d4e5f6>"
+    shell = SimpleNamespace(compile=SimpleNamespace(_filename_map={file: 3}))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    net = network(torch)
+    cell = """\
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(4):
+    net(x).sum().backward()
+    opt.step()
+"""
+    with gviz.watch(net, every=1) as log:
+        exec(compile(cell, file, "exec"), {"torch": torch, "net": net, "x": batch(torch)})  # noqa: S102 - as IPython does
+    assert "were there when backward() ran (cell 3, line 3)" in str(log)
