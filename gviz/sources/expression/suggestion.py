@@ -47,6 +47,7 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
         source.code.strip(),
         rewrite(source.code, functions() - {but}, {**dict.fromkeys(names), **source.values}),
     )
+    text = text if ";" in code or "\n" in code else makers_first(text)
     is_whole = code[-1:] not in "([{"  # else what follows is not known
     is_fit = is_whole and text != code and len(text) <= MAX_SUGGESTED and text.isprintable()
     if not is_fit or not is_right(text, source):
@@ -55,6 +56,22 @@ def suggestion(source: ExpressionText, but: str = "", names: Iterable[str] = ())
     known_names = {*source.values, *re.findall(r"([^\W\d]\w*) *=(?!=)", text)}
     missing = [name for name in dict.fromkeys(one or other for one, other in operands) if name not in known_names]
     return f"write {source.prefix}{text}{' and give ' if missing else ''}{example_values(missing)}"
+
+
+def makers_first(text: str) -> str:
+    """Return statements, each behind those that make what it is made from, as lectures write them the other way round.
+
+    >>> makers_first("L = (p-t)**2; p = w*x"), makers_first("x = y; y = x"), makers_first("a = x*2; y = a + 1")
+    ('p = w*x; L = (p-t)**2', 'x = y; y = x', 'a = x*2; y = a + 1')
+    """
+    todo, done = [part.strip() for part in text.split(";")], list[str]()
+    while todo:
+        names = {one: one.partition("=")[0].strip() for one in todo}
+        uses = {one: {*re.findall(r"\w+", one.partition("=")[2])} - {names[one]} for one in todo}
+        free = [one for one in todo if uses[one].isdisjoint(names.values())] or todo  # else each waits for another
+        done.append(free[0])
+        todo.remove(free[0])
+    return "; ".join(done)
 
 
 def _computes(piece: ast.AST) -> bool:
@@ -82,7 +99,7 @@ def values_apart(source: ExpressionText) -> tuple[str, int] | None:
     values = [match for part in plain if (match := _VALUE.fullmatch(part))]
     formulas = [part for part, text in zip(parts, plain, strict=True) if not _VALUE.fullmatch(text)]
     text = re.sub(r"^([^\W\d]\w*) *\([\w, ]+\) *=(?!=)", r"\1=", "; ".join(formulas))  # f(x)=...
-    text = rewrite(text, values={match[1]: match[2] for match in values} | {**source.values})
+    text = makers_first(rewrite(text, values={match[1]: match[2] for match in values} | {**source.values}))
     words = re.findall(r"[^\W\d]\w*", text)
     is_fit = values and len(text) <= MAX_SUGGESTED and all(match[1] in words for match in values)
     if not is_fit or source.prefix or '"' in text or not is_right(text, ExpressionText(text)):

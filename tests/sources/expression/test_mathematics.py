@@ -265,6 +265,8 @@ def test_what_has_one_reading_is_read_and_a_note_says_how(text: str, values: dic
         ("y=xsin²(x)", {}, ["²"]),
         ("y=x² where x=3", {}, ['write it behind: gviz render "y=x**2" x=3']),
         ("y=wx+b, w=2, x=3", {}, ['write it behind: gviz render "y=w*x+b" w=2 x=3']),
+        ("L=(y-t)^2, y=w*x+b, t=1", {}, ['gviz render "y=w*x+b; L=(y-t)**2" t=1']),
+        ("L = -(y*ln(p) + (1-y)*ln(1-p)), p = σ(w*x+b)", {}, ["write p = sigmoid(w*x+b); L = -(y*log(p)"]),
         ("x₁=2; y=x₁*3", {}, ['write it behind: gviz render "y=x_1*3" x_1=2']),
         ("y=x*w; x=2", {}, ['write it behind: gviz render "y=x*w" x=2']),
         ("y=x²; dy/dx", {}, ['write gviz explain "y=x**2" --wrt x']),
