@@ -19,8 +19,8 @@ from gviz.graphs.numbers import ALL_ELEMENTS, FEW_ELEMENTS
 from gviz.passes.modules import in_modules
 from gviz.passes.others import with_other_gradients
 from gviz.sources.source import text_or_path
-from gviz.text import aligned_text
-from gviz.walk import FEW, ModuleLike, Params, TensorLike, by_name, graph_nodes, is_tensor, memory_of, saved_items, walk
+from gviz.text import aligned_text, joined
+from gviz.walk import FEW, Params, TensorLike, by_name, graph_nodes, is_tensor, memory_of, saved_items, walk
 
 if TYPE_CHECKING:
     from gviz.causes.diagnosis import Cause
@@ -135,8 +135,7 @@ class Reading(sources.Reading):
             RenderError: an unknown format, or a picture that cannot be made.
             FileError: a file cannot be written.
         """
-        options = look_with(None, {"view": "dataflow", "theme": "light", **look})
-        return drawn_steps(self.with_facts(flow=True, lines=options.every == "line"), path, seconds, options)
+        return drawn_steps(self.with_facts(flow=True, lines=look.get("every") == "line"), path, seconds, look)
 
     def why(self, name: str) -> Cause:
         """Return why the gradient of a tensor is what it is; SourceError if there is no tensor of that name."""
@@ -201,11 +200,12 @@ class Player:
 
 
 def drawn_steps(
-    graph: Graph, path: str | os.PathLike[str], seconds: float, options: RenderOptions
+    graph: Graph, path: str | os.PathLike[str], seconds: float, look: Mapping[str, Any]
 ) -> list[str] | Player:
     """Draw a computation step by step; arguments and result as for :meth:`Reading.steps`."""
     from gviz.render import series
 
+    options = look_with(None, {"view": "dataflow", "theme": "light", **look})
     if path:
         return series.save(graph, os.fspath(path), options, (), seconds)
     return Player(series.render(graph, "html", options, (), seconds).decode())
@@ -368,7 +368,7 @@ def draw_steps(
     seconds: float = 2.0,
     *,
     params: Params = None,
-    model: ModuleLike | None = None,
+    model: Params = None,
     **look: Any,
 ) -> list[str] | Player:
     """Draw a computation step by step, forward and backward: ``gviz.steps(loss, "loss.pdf")``; in a notebook it plays.
@@ -383,11 +383,12 @@ def draw_steps(
     """
     if not (is_tensor(source) or is_nest(source)):
         return (source if isinstance(source, Reading) else read(source)).steps(path, seconds, **look)
-    options = look_with(None, {"view": "dataflow", "theme": "light", **look})
-    return drawn_steps(graph(source, params, model=model, flow=True), path, seconds, options)
+    return drawn_steps(graph(source, params, model=model, flow=True), path, seconds, look)
 
 
-def diff_sources(first: object, second: object, *, values: bool = False, tolerance: float = 1e-5) -> Diff:
+def diff_sources(
+    first: object, second: object, *, values: bool = False, tolerance: float = 1e-5, **words: object
+) -> Diff:
     """Return what is different in a second graph: ``print(gviz.diff(old, new))``.
 
     >>> print(diff_sources("y=relu(x*w)", "y=tanh(x*w)"))
@@ -402,13 +403,16 @@ def diff_sources(first: object, second: object, *, values: bool = False, toleran
         second: likewise.
         values: as for :meth:`Drawing.diff`.
         tolerance: likewise.
+        words: values of the names of expressions, ``gviz.diff("y=w*x", "y=w*x+b", x=2)``.
     """
     from gviz.compare.diff import Diff  # it loads the renderers
 
-    return Diff(graph_of(first), graph_of(second), values, tolerance)
+    if words and not isinstance(first, str) and not isinstance(second, str):
+        raise ArgumentError(f"{joined(words)} not used: they are for expressions: gviz.diff('y=x', 'y=x*x', x=2)")
+    return Diff(graph_of(first, words), graph_of(second, words), values, tolerance)
 
 
-def graph_of(source: object) -> Graph:
+def graph_of(source: object, values: Mapping[str, Any]) -> Graph:
     """Return the graph of a source, with its lines, or of tensors; a graph as it is."""
     if isinstance(source, Graph):
         return source
@@ -416,7 +420,7 @@ def graph_of(source: object) -> Graph:
         return graph(source)
     if isinstance(source, sources.Reading):
         return source.graph
-    return sources.read(text_or_path(source), sources.SourceOptions(lines=True)).graph
+    return sources.read(text_or_path(source), sources.SourceOptions(lines=True), **values).graph
 
 
 def graph(
@@ -426,7 +430,7 @@ def graph(
     saved: bool = False,
     flow: bool = False,
     values: Values | None = "summary",
-    model: ModuleLike | None = None,
+    model: Params = None,
     view: str = "",
 ) -> Drawing:
     """Return the graph of tensors: ``gviz.graph(loss).save("loss.svg")``.
@@ -450,8 +454,8 @@ def graph(
             graph. Hooks of the program run, as in backward, and an error of theirs is raised.
         values: ``summary`` for the elements of small tensors, and norm, extremes, mean, zeros, nan and inf of large
             ones; ``full`` for all elements; None to read no numbers.
-        model: the ``nn.Module`` that has computed them: its parameters get their names, and operations the modules that
-            they belong to, as far as the names of the parameters tell.
+        model: the ``nn.Module`` that has computed them, or a dictionary of several: its parameters get their names, and
+            operations the modules that they belong to, as far as the names of the parameters tell.
         view: the view that it is drawn in unless another is asked for, such as ``dataflow``; it implies ``flow`` where
             it shows that.
 
@@ -468,7 +472,7 @@ def graph(
 
         return drawing_of(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
     flow = flow or (bool(view) and look_with(None, {"view": view}).needs_flow)
-    named_tensors = {**(dict(model.named_parameters()) if model is not None else {}), **by_name(params)}
+    named_tensors = {**by_name(model), **by_name(params)}
     roots, names = named_roots(tensors, named_tensors)
     for name, tensor in (roots | names).items():
         if not is_tensor(tensor):

@@ -39,6 +39,7 @@ from gviz.walk import (
     ModuleLike,
     NodeLike,
     Origin,
+    Params,
     TensorLike,
     grad_fn,
     graph_nodes,
@@ -87,7 +88,7 @@ class LeafGradients(NamedTuple):
     hooks: Mapping[int, tuple[Hooked, ...]] = {}
 
 
-def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: ModuleLike | None = None) -> Drawing:
+def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Params = None) -> Drawing:
     """Return the graph of tensors, with what a question about a gradient needs.
 
     Args:
@@ -95,7 +96,7 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Modul
         parameters: the tensors that are asked about, by name.
         model: the module that they are of; None for none.
     """
-    missed = {} if model is None else missed_parameters(model)
+    missed = missed_parameters(model) if hasattr(model, "named_modules") else {}
     own_names = {**parameters, **{name: tensor for name, (tensor, _) in missed.items()}}
     roots, names = named_roots(tensors, own_names, "loss")
     if not roots or not all(map(is_tensor, roots.values())):

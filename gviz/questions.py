@@ -290,9 +290,7 @@ def explain(
     return answers.Explanation("source", derive(graph, names, max_paths))
 
 
-def summary(
-    source: SourceLike, model: ModuleLike | None = None, *, params: Params = None, **values: object
-) -> GraphSummary:
+def summary(source: SourceLike, model: Params = None, *, params: Params = None, **values: object) -> GraphSummary:
     """Return a graph in numbers: of a tensor and the module that has made it, of a graph, or of a source.
 
     >>> from gviz import engine as torch
@@ -320,7 +318,7 @@ def save(
     path: str | os.PathLike[str],
     options: RenderOptions | None = None,
     *,
-    model: ModuleLike | None = None,
+    model: Params = None,
     params: Params = None,
 ) -> str:
     """Write a picture, or the graph itself: ``gviz.save(loss, "run.json", model=net)``.

@@ -17,6 +17,7 @@ from functools import cache, partial
 from itertools import chain
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
+from gviz.errors import ArgumentError
 from gviz.garbage import without_collecting
 from gviz.graphs import (
     FREED,
@@ -903,16 +904,18 @@ def by_name(params: Params) -> dict[str, TensorLike]:
     Raises:
         TypeError: there are no names in it.
     """
-    pairs = params.named_parameters() if hasattr(params, "named_parameters") else () if params is None else params
-    pairs = list(pairs) if isinstance(pairs, Iterator) else pairs  # as parameters() is
-    if isinstance(pairs, list | tuple) and all(map(is_tensor, pairs)):
-        pairs = {f"params[{at}]": tensor for at, tensor in enumerate(pairs)}
+    pairs: Any = {"": params} if hasattr(params, "named_parameters") else () if params is None else params
     try:
+        if isinstance(pairs, list | tuple | Iterator):  # named_parameters() gives pairs, parameters() tensors
+            pairs = [(f"params[{at}]", one) if is_tensor(one) else one for at, one in enumerate(pairs)]
         return {
-            f"{name}.{inner}" if inner else name: tensor
+            ".".join(filter(None, (name, inner))): tensor
             for name, part in dict(pairs).items()
-            for inner, tensor in (part.named_parameters() if hasattr(part, "named_modules") else [("", part)])
+            for inner, tensor in (part.named_parameters() if hasattr(part, "named_parameters") else [("", part)])
         }
     except (TypeError, ValueError):
-        kinds = "a dictionary of names and tensors, as dict(net.named_parameters()) is, a module, or a list of tensors"
-        raise TypeError(f"params is {kinds}; not of type {type(params).__name__}") from None
+        raise ArgumentError(
+            "parameters are a dictionary of names and tensors, as dict(net.named_parameters()) is, a module, a"
+            f" dictionary of modules, or a list of tensors; not of type {type(params).__name__}",
+            hint=f"gviz.why(loss, net)[{params!r}] asks about one of a model" if isinstance(params, str) else None,
+        ) from None

@@ -139,7 +139,7 @@ def test_a_graph_is_made_of_tensors(thing: Any) -> None:
 def test_names_are_a_dictionary_or_pairs(function: Any) -> None:
     x, net = engine.ones(2, requires_grad=True), engine.nn.Linear(1, 1)
     for wrong in (x * 2, [x, 1], 3):
-        with pytest.raises(TypeError, match=f"params is a dictionary .* not of type {type(wrong).__name__}"):
+        with pytest.raises(TypeError, match=f"parameters are a dictionary .* not of type {type(wrong).__name__}"):
             function(x * 2, wrong)
     assert function(net(x[:1]), net.named_parameters()) is not None
 
@@ -150,7 +150,7 @@ def test_the_graph_function_shows_its_arguments() -> None:
     assert "Args:" in str(gviz.graph.__doc__)
     call = (
         "graph(tensors: 'Nest', params: 'Params' = None, *, saved: 'bool' = False, flow: 'bool' = False, "
-        "values: 'Values | None' = 'summary', model: 'ModuleLike | None' = None, view: 'str' = '') -> 'Drawing'"
+        "values: 'Values | None' = 'summary', model: 'Params' = None, view: 'str' = '') -> 'Drawing'"
     )
     assert call in pydoc.plain(pydoc.render_doc(gviz.graph))
 

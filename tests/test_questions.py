@@ -662,3 +662,33 @@ def test_the_other_factor_of_a_product_is_told_as_0_only_where_it_is_known(torch
     cause = gviz.why((rows @ weight.T).sum(), weight)
     assert "each sum in the product of what comes to it with the other factor is 0" in cause.what
     assert cause.mend.startswith("see whether the other factor is 0")
+
+
+def test_what_one_question_takes_the_others_take(torch: Any) -> None:
+    first, second = torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    loss, models = second(first(torch.ones(1, 2))).sum(), {"first": first, "second": second}
+    names = ["first.weight", "first.bias", "second.1.weight", "second.1.bias"]
+    assert [cause.name for cause in gviz.why(loss, models)] == names
+    graph = gviz.graph(loss, model=models)
+    assert {node.name for node in graph.nodes if node.kind == "leaf"} == {*names}
+    paths = {node.module.path: node.module.kind for node in graph.nodes if node.module is not None}
+    assert paths == {"first": "Linear", "second.1": "Linear"}
+    assert gviz.summary(loss, models).parameters == 13
+    assert "first.weight" in {row.name for row in gviz.inspect(loss, model=models).rows}
+
+
+def test_what_is_no_model_is_refused_with_how_to_ask(torch: Any) -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    loss = net(torch.ones(1, 2)).sum()
+    for ask in (gviz.why, gviz.summary, lambda loss, model: gviz.graph(loss, model=model)):
+        with pytest.raises(gviz.GvizError, match=r"not of type str\ngviz\.why\(loss, net\)\['0\.weight'\]"):
+            ask(loss, "0.weight")
+    assert gviz.why(loss, net)["0.weight"].verdict == "ok"
+
+
+def test_expressions_are_compared_at_values(torch: Any) -> None:
+    diff = gviz.diff("y=w*x", "y=w*x+w", x=2, w=3, values=True)
+    assert "value: 6 → 9" in str(diff)
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(gviz.GvizError, match="x not used: they are for expressions"):
+        gviz.diff(x * 2, x * 3, x=2)

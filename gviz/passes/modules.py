@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from gviz.graphs import Graph, Module, Node
 from gviz.passes.names import common_path
-from gviz.walk import ModuleLike
+from gviz.walk import ModuleLike, Params
 
 Path: TypeAlias = tuple[str, ...]
 """The names that lead to a module."""
@@ -54,11 +54,17 @@ def with_modules(graph: Graph, kinds: Mapping[str, str] | None = None) -> Graph:
     return replace(graph, nodes=tuple(map(with_module, graph.nodes)))
 
 
-def in_modules(graph: Graph, model: ModuleLike, leaves: Iterable[object]) -> Graph:
+def in_modules(graph: Graph, model: Params, leaves: Iterable[object]) -> Graph:
     """Return a graph whose nodes know their modules, as far as names of parameters tell, with the classes of these."""
-    graph = with_modules(graph, {path: type(module).__name__ for path, module in model.named_modules()})
+    models = {"": model} if hasattr(model, "named_modules") else model
+    modules = [
+        (".".join(filter(None, (name, path))), module)
+        for name, one in (models.items() if isinstance(models, Mapping) else ())
+        for path, module in (one.named_modules() if hasattr(one, "named_modules") else ())
+    ]
+    graph = with_modules(graph, {path: type(module).__name__ for path, module in modules})
     seen = [node.module for node in graph.nodes if node.module is not None]
-    return graph.changed(modules=idle_modules(model.named_modules(), leaves, seen))
+    return graph.changed(modules=idle_modules(modules, leaves, seen))
 
 
 def idle_modules(

@@ -130,7 +130,7 @@ def test_a_long_attribute_is_cut() -> None:
         ({"var": 3}, "make_dot draws tensors; var is of type int"),
         ({"var": [engine.ones(1), "x"]}, "make_dot draws tensors; var is of type str"),
         ({"params": {"w": 1.0}}, "make_dot draws tensors; w is of type float"),
-        ({"params": 3}, "params is a dictionary"),
+        ({"params": 3}, "parameters are a dictionary"),
         ({"max_attr_chars": None}, "max_attr_chars is a whole number"),
     ],
 )
