@@ -10,7 +10,6 @@ from typing import Any
 from gviz.errors import SourceError
 from gviz.graphs import AT_BACKWARD, Place, Stop
 from gviz.options import SourceOptions
-from gviz.sources import static as static_source
 from gviz.sources.notes import Note
 from gviz.sources.reading import Reading, Talk, not_finite_notes
 from gviz.sources.run import Pass, graph_of_run
@@ -108,7 +107,9 @@ def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool)
         talk.say(Note(str(run.error), "error"))
     status = 130 if run.interrupted else int(run.error is not None)
     if static is not None:
-        return static_source.reading(static, talk, status)
+        from gviz.sources.static import reading
+
+        return reading(static, talk, status)
     run, notes = _with_used(run, roots)
     talk.say(note, *notes)
     graph = graph_of_run(_drawn(run, roots, options, talk), options)

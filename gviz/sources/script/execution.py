@@ -17,7 +17,6 @@ from typing import Any
 from gviz.errors import SourceError
 from gviz.files import STDIN
 from gviz.options import SourceOptions
-from gviz.sources import static as static_source
 from gviz.sources.layers import module_names
 from gviz.sources.lines import Lines
 from gviz.sources.notebook import display
@@ -35,7 +34,6 @@ from gviz.sources.script.roots import ScriptRun, assignment_lines
 from gviz.sources.script.stops import RunEnd, Stopped
 from gviz.sources.script.watch import Calls
 from gviz.sources.source import Source
-from gviz.static.graph import reset_default_graph
 from gviz.trace import Trace
 from gviz.trace.listening import Listener, Observer
 from gviz.trace.modules import ModuleCalls
@@ -76,7 +74,6 @@ class Execution:
         name, note = torch_names.choose(self.parsed.tree, script.folder, options.engine)
         talk.say(note)
         self.script = replace(script, engine=name)
-        reset_default_graph()
         self.engine = torch_names.load_engine(name)
         self.libraries = {self.engine, sys.modules.get(ENGINE, self.engine)}  # a script on PyTorch may use both
         self.has_layers = torch_names.uses_layers(self.parsed.tree, script.folder)
@@ -165,6 +162,9 @@ class Execution:
         are_few = not (options.is_whole or options.roots or options.watch or any(one[-1:] == "]" for one in asked))
         names_at_call = named_tensors(at_call, self.libraries, {} if are_few else None, loops, asked)
         lines = {} if script.is_written else assignment_lines(parsed.tree, self.line)
+        # TensorFlow's face is loaded if a program has used it
+        has_static = options.graph or "gviz.static" in sys.modules
+        source_in = importlib.import_module("gviz.sources.static").source_in if has_static else lambda *_: None
         return ScriptRun(
             names=named_tensors(space, self.libraries, unnamed if are_few else None, loops, [*asked, *names_at_call]),
             unnamed=unnamed,
@@ -181,7 +181,7 @@ class Execution:
             tree=parsed.tree,
             calls=self.calls,
             names_at_call=names_at_call,
-            static=static_source.source_in(vars(self.main), options.graph, title),
+            static=source_in(vars(self.main), options.graph, title),
             interrupted=isinstance(self.raised, KeyboardInterrupt),
             status=exit_status(self.raised),
             changes=self.changes,
@@ -236,7 +236,6 @@ def run_observed(source: Source, argv: tuple[str, ...], observer: Observer) -> d
     script = Script.of(source, "gviz")
     parsed = parse(source.text, script.file, script.code_file, source.cells)
     engine, main = torch_names.load_engine(script.engine), main_module(script)
-    reset_default_graph()
     with (
         process_settings(engine, script.code_file, parsed.text),
         as_main(main, script.folder, (script.file, *argv), EngineFinder(engine)),
@@ -288,7 +287,7 @@ def _is_unread(stream: Any) -> bool:
 def process_settings(engine: Any, file: str, text: str) -> Iterator[None]:
     """Let tracebacks show the lines that run, also of a pasted session; collect the garbage of a script.
 
-    Put back what a script switches for the process.
+    Begin a new static graph. Put back what a script switches for the process.
     """
     collects = gc.isenabled()
     if not collects:
@@ -298,6 +297,8 @@ def process_settings(engine: Any, file: str, text: str) -> Iterator[None]:
     is_gviz = engine.__name__ == ENGINE  # PyTorch does not warn of nan and infinity, whatever filters a script sets
     silent: Any = importlib.import_module("numpy").errstate(all="ignore") if is_gviz else nullcontext()
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    if "gviz.static" in sys.modules:  # to load it takes a third of the time of loading gviz
+        importlib.import_module("gviz.static.graph").reset_default_graph()
     try:
         with silent:
             yield

@@ -61,7 +61,8 @@ class EngineFinder:
         loader: Any = self  # has a loader's methods, not its base class
         if package not in self.packages:
             return None
-        if self._module(fullname) is None:  # not left to the other finders: torch's path is gviz's own folder
+        # Not left to the other finders: torch's path is gviz's own folder. PyTorch itself looks for TensorFlow.
+        if fullname not in STATIC and self._module(fullname) is None:
             hint = " (gviz has TensorFlow 1's static graphs)" if package == "tensorflow" else ""
             raise ModuleNotFoundError(f"No module named {fullname!r}{hint}", name=fullname)
         return importlib.machinery.ModuleSpec(fullname, loader)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gviz.errors import SourceError
 from gviz.formulas.expressions import root_names
@@ -17,9 +17,11 @@ from gviz.sources.script.names import Names, Unnamed, global_of
 from gviz.sources.script.program import Script
 from gviz.sources.script.syntax import bindings
 from gviz.sources.script.watch import OF_ASKED, Calls
-from gviz.sources.static import StaticSource
 from gviz.text import did_you_mean, joined
 from gviz.walk import grad_fn, graph_nodes
+
+if TYPE_CHECKING:
+    from gviz.sources.static import StaticSource
 
 
 @dataclass(frozen=True)

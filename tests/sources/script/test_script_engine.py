@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -177,3 +178,18 @@ def test_a_script_on_gvizs_engine_after_one_on_torch_gets_gvizs(folder: Folder) 
     folder.run(HEAD + "y = x * 2\n", engine="torch")
     folder.run("import torch\nassert torch.__name__ == 'gviz.engine'\n" + HEAD + "y = x * 2\n", engine="gviz")
     assert sys.modules["torch"].__name__ == "torch"
+
+
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_static_graphs_are_loaded_for_a_script_that_uses_them_alone(tmp_path: Path, engine: str) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\n"
+        "torch.optim.SGD([w], lr=0.1)\ny = (w * w).sum()\ny.backward()\n"
+    )
+    read = f"import sys, gviz; gviz.read('net.py', gviz.SourceOptions(engine={engine!r}, diagnose=True))"
+    loaded = "print([name for name in sys.modules if name.startswith('gviz.static')])"
+    command = [sys.executable, "-c", f"{read}; {loaded}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
