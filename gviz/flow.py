@@ -22,15 +22,17 @@ from gviz.graphs.numbers import ALL_ELEMENTS, Numbers, Summary
 from gviz.reaching import first_to_last, reached
 from gviz.walk import (
     MOST_FLOWING,
+    SAVED,
     NodeFlow,
     NodeLike,
     TensorLike,
     has_own_backward,
+    is_tensor,
     may_be_rounding,
     next_nodes,
     numbers,
     saved_constants,
-    saved_result,
+    saved_value,
 )
 
 CHECKPOINT = "CheckpointFunctionBackward"
@@ -81,8 +83,15 @@ def flow(
         Function, whose code is not run a second time, and for those below it.
     """
     order = users_first([root.grad_fn for root in roots if root.grad_fn is not None], most)
-    facts = {"has_gradient": has_gradient, "jacobians": jacobians, "all_factors": all_factors}
-    one = Follower(engine, order, inputs, elements=elements, **facts)
+    one = Follower(
+        engine,
+        order,
+        inputs,
+        has_gradient=has_gradient,
+        jacobians=jacobians,
+        elements=elements,
+        all_factors=all_factors,
+    )
     one.unknown.update(outdated)
     with engine.no_grad():
         one.start(roots, gradients)
@@ -145,8 +154,21 @@ class Follower:
                 self.handed[following, number] = None if number in self.waiting[following] else flow.handed
                 add(self.waiting[following], number, grad)
 
-    def visit(self, node: NodeLike, arrived: dict[int, Any], hooks: tuple[Hooked, ...] = ()) -> Sequence[Any]:
-        """Note what arrives at an operation, by the number of the output; return what it hands on, if that is known."""
+    def visit(
+        self,
+        node: NodeLike,
+        arrived: dict[int, Any],
+        hooks: tuple[Hooked, ...] = (),
+        own: tuple[Any, ...] | None = None,
+    ) -> Sequence[Any]:
+        """Note what arrives at an operation, by the number of the output; return what it hands on, if that is known.
+
+        Args:
+            node: the operation.
+            arrived: the gradients.
+            hooks: what hooks have made of them.
+            own: what the operation has computed of them in a pass; None to have it compute that.
+        """
         engine, elements = self.engine, self.elements
         if node in self.unknown or (arrived and has_own_backward(node)):
             self.unknown.update(next_nodes(node))
@@ -155,11 +177,14 @@ class Follower:
             return ()
         count = len(getattr(node, "_input_metadata", ())) or 1
         grads: list[Any] = [arrived.get(number) for number in range(count)]
+        is_noted = count == 1 and self.has_gradient
+        arrives = (self.handed.pop((node, 0), None) or numbers(grads[0], elements)) if is_noted else None
         try:
-            tensor = saved_result(node)
-            result = None if tensor is None else numbers(tensor, self.elements)
-            in_grads = self.grads_to_goals(node, to_sizes(node, _as_tuple(node(*grads))))  # type: ignore[operator]
-            in_numbers = [None if grad is None else numbers(grad, elements) for grad in in_grads]
+            made = saved_value(node, f"{SAVED}result")
+            result = numbers(made, elements) if is_tensor(made) else None
+            own = _as_tuple(node(*grads)) if own is None else own  # type: ignore[operator]
+            in_grads = self.grads_to_goals(node, to_sizes(node, own))
+            in_numbers = [None if grad is None else numbers(grad, elements, grads[0], arrives) for grad in in_grads]
             is_fine = all(one is None or (one.is_finite and not one.has_only(0)) for one in in_numbers)
             is_wanted = count == 1 and (self.all_factors or not is_fine)
             of_ones = node(engine.ones_like(grads[0])) if is_wanted else (None,) * len(in_grads)  # type: ignore[operator]
@@ -180,8 +205,6 @@ class Follower:
             )
             for slot, (factor, one, matrix) in enumerate(zip_longest(factors, in_numbers, matrices))
         ]
-        handed = self.handed.pop((node, 0), None)
-        arrives = (handed or numbers(grads[0], elements)) if count == 1 and self.has_gradient else None
         self.result[node] = NodeFlow(arrives, inputs, self.constants[node], hooks, result)
         return in_grads
 
@@ -204,7 +227,7 @@ class Follower:
             quiet: gives a block in which nobody hears of calls.
         """
 
-        def before(node: NodeLike, grads: tuple[Any, ...]) -> None:
+        def before(node: NodeLike, later: Any, grads: tuple[Any, ...]) -> None:
             with quiet(), self.engine.no_grad():
                 hooks, arrived = self.take_changes(), {at: grad for at, grad in enumerate(grads) if grad is not None}
                 waiting = self.waiting.pop(node, {})
@@ -218,13 +241,17 @@ class Follower:
                 if has_own_backward(node):
                     own = numbers(grads[0], self.elements) if len(grads) == 1 and arrived else None
                     self.result[node] = NodeFlow(own, [NO_FLOW] * len(node.next_functions), self.constants[node], hooks)
+                elif node.next_functions and len(getattr(later, "hooks_dict_ref", dict)()) == 1:
+                    ready[node] = arrived, hooks  # PyTorch has no other hook: it tells what the operation computes
                 else:
                     self.grads_before_hooks[node] = self.visit(node, arrived, hooks)
 
-        def after(node: NodeLike, in_grads: Sequence[Any]) -> None:
-            own, hooks = self.result.get(node), self.take_changes()
+        def after(node: NodeLike, in_grads: tuple[Any, ...]) -> None:
             with quiet(), self.engine.no_grad():
                 needed = self.grads_to_goals(node, in_grads)
+                if node in ready:
+                    self.visit(node, *ready.pop(node), in_grads)
+                own, hooks = self.result.get(node), self.take_changes()
                 without_hooks = {
                     at: grad for at, grad in enumerate(self.grads_before_hooks.pop(node, ())) if grad is not None
                 }
@@ -238,11 +265,12 @@ class Follower:
                     self.result[node] = own._replace(inputs=inputs, hooks=(*own.hooks, *hooks))
                 self.hand_on(node, needed)
 
-        handles = []
+        ready: dict[NodeLike, tuple[dict[int, Any], tuple[Hooked, ...]]] = {}  # what arrived at those that run
+        handles = list[Any]()
         for node in self.order:
             place: Any = node
-            handles.append(place.register_prehook(partial(before, node)))
-            handles.append(place.register_hook(lambda in_grads, _, node=node: after(node, in_grads)))
+            later = place.register_hook(lambda in_grads, _, node=node: after(node, in_grads))
+            handles += [later, place.register_prehook(partial(before, node, later))]
         try:
             yield
         finally:

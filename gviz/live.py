@@ -8,7 +8,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gviz.causes.stopped import NO_GRAPH, NOT_SCALAR, SECOND
@@ -147,25 +147,18 @@ def leaf_gradients(
         with retained_kept(engine), engine.autograd.set_detect_anomaly(False):  # its nan are to be told, and not raised
             grads = engine.autograd.grad(roots, leaves, starts, retain_graph=True, allow_unused=True) if leaves else ()
     except RuntimeError as error:
-        is_freed = SECOND in str(error) and not is_freed_by_other(nodes)
-        has_all = is_freed and all(leaf.grad is not None for leaf in leaves)
-        message = written_in_place(nodes) if is_freed else str(error)
+        # If one that still has what it saved uses one that has not, the backward of another root has freed the latter.
+        keeping = (node for node in nodes if any(map(is_tensor, saved_items(node))))
+        has_run = SECOND in str(error) and not any(map(is_freed, reached(keeping, next_nodes)))
+        has_all = has_run and all(leaf.grad is not None for leaf in leaves)
+        message = written_in_place(nodes) if has_run else str(error)
         if not message or any(words in message for words in ONCE) or has_all:
-            return LeafGradients({}, has_run=is_freed)
+            return LeafGradients({}, has_run=has_run)
         return LeafGradients({}, error=f"RuntimeError: {message}")
     if not is_scalar:
         return LeafGradients({}, error=f"RuntimeError: {NOT_SCALAR}")
     pairs = zip(leaves, grads, strict=True)
     return LeafGradients({id(leaf): numbers(grad) for leaf, grad in pairs if grad is not None})
-
-
-def is_freed_by_other(nodes: Iterable[NodeLike]) -> bool:
-    """Return whether an operation that still has what it saved uses one that has not.
-
-    Then it was the backward of another root that has freed the latter.
-    """
-    used = reached((node for node, _ in tensors_saved(nodes)), next_nodes)
-    return any(map(is_freed, used))
 
 
 def written_in_place(nodes: Iterable[NodeLike]) -> str:
@@ -180,23 +173,20 @@ def written_in_place(nodes: Iterable[NodeLike]) -> str:
     return ""
 
 
-def tensors_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, TensorLike]]:
-    """Yield each tensor that an operation has saved and not freed, after the operation."""
-    for node in nodes:
-        yield from ((node, one) for one in saved_items(node) if is_tensor(one))
-
-
-def constants_saved(nodes: Iterable[NodeLike]) -> Iterator[tuple[NodeLike, str, TensorLike]]:
-    """Yield each operand without gradient that an operation has saved, after the operation and the operand's name."""
-    for node in nodes:
-        values = ((name, saved_value(node, f"{SAVED}{name}")) for name in input_names(type(node).__name__))
-        yield from ((node, name, one) for name, one in values if is_tensor(one) and not one.requires_grad)
-
-
 def odd_constants(nodes: Iterable[NodeLike]) -> dict[str, TensorLike]:
-    """Return those of them that are not finite, or nothing but 0, by the caller's names, or those of the operations."""
+    """Return operands without gradient that operations have saved, and that are not finite, or nothing but 0.
+
+    By the caller's names, or those of the operations.
+    """
     odd: dict[str, TensorLike] = {}
-    for node, name, one in constants_saved(nodes):
+    saved = (
+        (node, name, one)
+        for node in nodes
+        for name in input_names(type(node).__name__)
+        for one in [saved_value(node, f"{SAVED}{name}")]
+        if is_tensor(one) and not one.requires_grad
+    )
+    for node, name, one in saved:
         value, text = numbers(one), f"{name} of {type(node).__name__}"
         if not value.is_finite or (value.has_only(0) and value.shape):
             odd[f"{text} ({len(odd) + 1})" if text in odd else text] = one
@@ -209,8 +199,8 @@ def values_of(
 ) -> dict[NodeLike, Numbers]:
     """Return what operations have made, as far as it has a name, or another operation has saved it."""
     values: dict[NodeLike, Numbers] = {}
-    saved = [*tensors_saved(nodes)]
-    for one in (*names, *roots, *(one for _, one in saved)):
+    saved: list[Any] = [one for node in nodes for one in saved_items(node) if is_tensor(one)]
+    for one in (*names, *roots, *saved):
         maker = grad_fn(one)
         if maker in nodes and maker not in values and len(getattr(maker, "_input_metadata", ())) <= 1:
             values[maker] = numbers(one)

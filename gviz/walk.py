@@ -335,12 +335,19 @@ def plain_sizes(shape: Iterable[Any]) -> Sizes:
     return tuple([size if type(size) is int else int(size) if isinstance(size, int) else str(size) for size in shape])
 
 
-def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
+def numbers(
+    tensor: TensorLike,
+    most: int | None = FEW_ELEMENTS,
+    beside: TensorLike | None = None,
+    known: Numbers | None = None,
+) -> Numbers:
     """Return a tensor's numbers as a graph holds them: computed by its library, and without a copy of a large one.
 
     Args:
         tensor: of gviz's engine or of PyTorch.
         most: elements that are listed; None to read no numbers.
+        beside: a tensor that may have the same elements, as what arrives at a transpose; None for none.
+        known: the numbers of that one.
     """
     shape, dtype = shape_of(tensor), dtype_name(tensor.dtype)
     is_fake = hasattr(tensor, "fake_mode")  # PyTorch's, whose numbers are symbols
@@ -350,11 +357,13 @@ def numbers(tensor: TensorLike, most: int | None = FEW_ELEMENTS) -> Numbers:
     try:
         if getattr(tensor, "is_sparse", False):
             own = own.to_dense() if numel_of(tensor) <= ALL_ELEMENTS else own.coalesce().values()
-        if not shape or Numbers(shape).numel <= most:
+        if not shape or tensor.numel() <= most:
             items: Iterable[object] = (own.tolist(),)
             for _ in shape:  # that is quicker than reshape, which is an operation
                 items = chain.from_iterable(items)  # type: ignore[arg-type]
             return Numbers(shape, dtype, elements_of(items))
+        if beside is not None and known is not None and has_same_elements(tensor, beside):
+            return known._replace(shape=shape)
         return Numbers(shape, dtype, None, _summary_of(own))
     except RuntimeError:  # a tensor without numbers: on the device meta, fake, or sparse
         is_zero = getattr(own, "_is_zerotensor", bool)()  # PyTorch's zeros without memory
@@ -398,7 +407,7 @@ def _summary_of(tensor: Any) -> Summary:
         norm, total = math.hypot(norm, float(scaled.norm()) * scale), total + own
         if not math.isnan(low):
             smallest, largest = min(smallest, low), max(largest, high)
-        if not float(chunk.abs().min()) > 0:  # it is nan if one is; to count takes twice as long
+        if not (low > 0 or high < 0 or float(chunk.abs().amin()) > 0):  # nan if one is; to count takes twice as long
             zeros += len(chunk) - int(chunk.count_nonzero())
         if not math.isfinite(own):
             nans += int(chunk.isnan().sum())
@@ -409,9 +418,25 @@ def _summary_of(tensor: Any) -> Summary:
     return Summary(norm, low, high, mean, zeros, nans, infs)
 
 
+def has_same_elements(one: TensorLike, other: TensorLike) -> bool:
+    """Return whether two tensors have all elements of one part of memory, be it in another order."""
+    place = memory_of(one)
+    return one is other or (
+        place[0] > 0
+        and place == memory_of(other)
+        and one.dtype == other.dtype
+        and all(in_order_of_memory(own).is_contiguous() for own in (one, other))
+    )
+
+
+def in_order_of_memory(tensor: Any) -> Any:
+    """Return a view of a tensor, its dims in the order of memory."""
+    return tensor.permute(sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim)))
+
+
 def _chunks(tensor: Any) -> Iterator[Any]:
     """Yield the elements of a large tensor, some at a time, in the order of memory, so that no large part is copied."""
-    todo = [tensor.permute(sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim)))]
+    todo = [in_order_of_memory(tensor)]
     while todo:
         part = todo.pop()
         if part.is_contiguous() or part.numel() <= CHUNK:
@@ -799,13 +824,6 @@ def saved_constants(node: NodeLike) -> tuple[tuple[str, TensorLike], ...]:
     """Return the tensors without gradient that a node saves, each with its attribute."""
     saved = [(key, saved_value(node, attribute)) for key, attribute in saved_names(type(node))]
     return tuple([(key, one) for key, one in saved if is_tensor(one) and not one.requires_grad])
-
-
-def saved_result(node: NodeLike) -> TensorLike | None:
-    """Return what a node has made, if it has saved that and it is not freed."""
-    keys = dict(saved_names(type(node)))
-    result = saved_value(node, keys["result"]) if "result" in keys else None
-    return result if is_tensor(result) else None
 
 
 def grad_fn(tensor: Any) -> Any:

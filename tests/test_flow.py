@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -9,11 +10,12 @@ from scripts import nested
 
 import gviz
 from gviz import engine
-from gviz.flow import flow
+from gviz.flow import Follower, flow, users_first
 from gviz.formulas.expressions import with_letters
 from gviz.formulas.local import with_symbols
 from gviz.graphs import Graph
-from gviz.walk import MOST_FLOWING, NodeFlow
+from gviz.graphs.numbers import Numbers
+from gviz.walk import MOST_FLOWING, NodeFlow, numbers
 
 
 def leaf(torch: Any, value: Any) -> Any:
@@ -157,3 +159,27 @@ def test_a_graph_of_tensors_has_their_flow_in_whichever_form_they_come(form: Any
     handed = [edge.flow.handed.nested() for edge in graph.edges if edge.flow.handed]
     assert {*handed} == {2.0, 3.0}
     assert not any(edge.flow.handed for edge in bare.edges)
+
+
+@pytest.mark.torch
+def test_a_pass_that_is_followed_computes_each_operation_once_unless_it_has_another_hook() -> None:
+    torch = pytest.importorskip("torch")
+
+    def runs_of_tanh(*, hooked: bool) -> int:
+        x = leaf(torch, [0.5, -1.0])
+        y = torch.tanh(x)
+        if hooked:
+            y.grad_fn.register_hook(lambda in_grads, _: tuple(2 * one for one in in_grads))
+        root = (3 * y).sum()
+        follower = Follower(torch, users_first([root.grad_fn], MOST_FLOWING), None, all_factors=False)
+        follower.start([root], ())
+        with torch.profiler.profile() as profile, follower.watching(nullcontext):
+            root.backward()
+        own = follower.result[y.grad_fn]
+        assert own.arrived == Numbers((2,), "float32", (3.0, 3.0))
+        assert own.inputs[0].handed == numbers(x.grad)
+        assert [one.kind for one in own.hooks] == ["handed"] * hooked
+        return sum(one.name == "TanhBackward0" for one in profile.events())
+
+    assert runs_of_tanh(hooked=False) == 1
+    assert runs_of_tanh(hooked=True) == 2

@@ -255,6 +255,16 @@ def test_a_view_has_the_summary_of_its_own_elements(library: Any, view: str, mon
     check_summary(own(), same())
 
 
+def test_a_view_of_all_elements_has_the_summary_that_is_known_of_them(library: Any) -> None:
+    tensor = library.tensor(samples(10, 12, 8).tolist())
+    known = numbers(tensor)._replace(about=Summary(norm=7.0))
+    for view in (tensor, tensor.permute(2, 0, 1), tensor.reshape(96, 10)):
+        assert numbers(view, FEW_ELEMENTS, tensor, known) == known._replace(shape=tuple(view.shape))
+    others = tensor[:, :, 1:], tensor[:1].expand(10, 12, 8), tensor[::2], tensor.clone(), tensor.double()
+    for other in others:
+        assert numbers(other, FEW_ELEMENTS, tensor, known) == numbers(other)
+
+
 def test_a_large_transposed_view_is_not_copied() -> None:
     tensor = torch.ones(1500, 2000, dtype=torch.float64).t()
     numbers(torch.ones(1000))  # what is loaded once
