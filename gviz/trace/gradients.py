@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import dropwhile, islice, takewhile
 from traceback import walk_stack
 from types import CodeType
@@ -126,8 +126,17 @@ class Gradients(Observer):
             remember(self.records, leaf, record := GradientRecord(leaf))
         return record
 
-    def note_backward(self, leaves: Iterable[Any], chain: Chain, *, is_finite: bool) -> None:
-        """Note a backward that has come to these leaves, where it was called, and whether all it left is finite."""
+    def note_backward(
+        self, leaves: Iterable[Any], chain: Chain, numbers_of: Callable[[Any], Numbers], *, is_finite: bool
+    ) -> None:
+        """Note a backward that has come to leaves.
+
+        Args:
+            leaves: the leaves.
+            chain: where it was called.
+            numbers_of: gives the numbers of a gradient, which are known already.
+            is_finite: whether all it left is finite.
+        """
         self.calls[chain] += 1
         self.chain, self.is_finite = chain, is_finite
         self.first_run = self.first_run or self.frames.runs
@@ -136,7 +145,8 @@ class Gradients(Observer):
                 record = self.record_of(leaf)
                 record.note_arrival(leaf, self.chain)
                 record.is_finite = is_finite or numbers(leaf.grad).is_finite
-                record.is_zero = not (leaf.grad.is_sparse or bool(leaf.grad.any()))
+                about = numbers_of(leaf.grad).about  # of a large one, which takes long to look at
+                record.is_zero = not (leaf.grad.is_sparse or (leaf.grad.any() if about is None else about.norm))
                 remember(self.by_memory, leaf.grad, record)
 
     def has_parameters(self, optimizer: ParameterGroups) -> None:

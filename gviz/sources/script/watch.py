@@ -30,13 +30,11 @@ from gviz.walk import (
     MOST_FLOWING,
     NodeFlow,
     NodeLike,
-    all_finite,
     grad_fn,
     gradient,
     graph_nodes,
     has_own_backward,
     memory_kept,
-    numbers,
 )
 
 NOT_RETAINED = (
@@ -356,11 +354,31 @@ class Calls(Observer):
         if self.options.diagnose and call is not None:
             asked = [id(call.names.get(name)) for name in self.options.roots]
             for key in ("nan", OF_ASKED)[: 1 + (asked == [*map(id, call.tensors)])]:
-                _keep_first_bad(self.engine, self.last, leaves, key)
+                self.keep_first_bad(leaves, key)
         if self.trace is not None:
-            self.trace.gradients.note_backward(
-                leaves, self.last["backward"].about.chain if self.last else (), is_finite="nan" not in self.last
-            )
+            chain = self.last["backward"].about.chain if self.last else ()
+            self.trace.gradients.note_backward(leaves, chain, self.numbers_of, is_finite="nan" not in self.last)
+
+    def keep_first_bad(self, leaves: list[Any], key: str) -> None:
+        """Keep the first of the calls of backward, up to the last one, that all left nan or inf.
+
+        One whose leaves are others than those of the last call, all finite still, has brought nothing to it.
+
+        Args:
+            leaves: those that the last call came to.
+            key: that of the one to keep; it is of the last call's roots, or of all.
+        """
+        call, first = self.last["backward"], self.last.get(key)
+        older = [leaf for leaf in graph_nodes(first.tensors).values() if leaf is not None] if first is not None else []
+        is_apart = {*map(id, older)}.isdisjoint(map(id, leaves)) and self.are_finite([*older, *leaves])
+        if self.are_finite([*call.tensors, *(leaf.grad for leaf in leaves)]):
+            self.last.pop(key, None)
+        elif first is None or is_apart:
+            self.last[key] = replace(call, about=replace(call.about, is_first_bad=True))
+
+    def are_finite(self, tensors: list[Any]) -> bool:
+        """Return whether all numbers of tensors are finite: of what a backward started from, of what it has left."""
+        return all(one is None or self.numbers_of(one).is_finite for one in tensors)
 
     def grad_of(self, tensor: Any) -> Numbers | None:
         """Return the numbers of a tensor's gradient; None for none."""
@@ -472,35 +490,6 @@ def _nodes_of(engine: Any, tensors: Collection[Any]) -> list[NodeLike]:
         if getattr(one, "requires_grad", True)
     ]
     return [edge.node for edge in edges if hasattr(edge, "node")]
-
-
-def _keep_first_bad(engine: Any, last: dict[str, Call], leaves: list[Any], key: str) -> None:
-    """Keep the first of the calls of backward, up to the last one, that all left nan or inf.
-
-    One whose leaves are others than those of the last call, all finite still, has brought nothing to it.
-
-    Args:
-        engine: the module that the tensors are of.
-        last: the calls that are kept.
-        leaves: those that the last call came to.
-        key: that of the one to keep; it is of the last call's roots, or of all.
-    """
-    call, first = last["backward"], last.get(key)
-    older = [leaf for leaf in graph_nodes(first.tensors).values() if leaf is not None] if first is not None else []
-    is_apart = {*map(id, older)}.isdisjoint(map(id, leaves)) and _is_finite(engine, [*older, *leaves])
-    if _is_finite(engine, [*call.tensors, *(leaf.grad for leaf in leaves)]):
-        last.pop(key, None)
-    elif first is None or is_apart:
-        last[key] = replace(call, about=replace(call.about, is_first_bad=True))
-
-
-def _is_finite(engine: Any, tensors: list[Any]) -> bool:
-    """Return whether what a backward started from is finite, and all the gradients that it has left."""
-    with engine.no_grad():
-        try:
-            return all(one is None or all_finite(one) for one in tensors)
-        except RuntimeError:  # one is sparse, or has no numbers
-            return all(one is None or numbers(one).is_finite for one in tensors)
 
 
 def _caller_names() -> Mapping[str, Any]:
