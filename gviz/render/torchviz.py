@@ -20,6 +20,12 @@ from gviz.render._digraph import Digraph
 from gviz.text import shorten, shorten_lines, visible
 from gviz.walk import TensorLike, by_name, is_tensor, walk
 
+ARROW_LOOKS = {kind: str(attr_list(kwargs=look)) for kind, look in ARROWS.items()}
+"""What the graphviz package writes behind an arrow of each kind."""
+
+BOX_LOOKS = {kind: str(attr_list("", kwargs=look)).removeprefix(' [label=""') for kind, look in BOXES.items()}
+"""What it writes behind the text of a box of each kind."""
+
 
 def make_dot(
     var: TensorLike | tuple[TensorLike, ...] | list[TensorLike],
@@ -75,9 +81,6 @@ class DotWriter:
         self.max_chars = max_chars
         self.nodes, self.into = graph.by_id, graph.inputs
         self.seen: set[str] = set()
-        self.arrows = {kind: str(attr_list(kwargs=look)) for kind, look in ARROWS.items()}
-        empty = ' [label=""'  # what follows it is the same for all boxes of a kind
-        self.looks = {kind: str(attr_list("", kwargs=look)).removeprefix(empty) for kind, look in BOXES.items()}
         self.boxes: dict[tuple[str, str], str] = {}
 
     def draw(self) -> None:
@@ -128,12 +131,12 @@ class DotWriter:
         self.seen.add(node_id)
         attributes = self.boxes.get((text, kind))
         if attributes is None:
-            attributes = self.boxes[text, kind] = _attributes(text, self.looks[kind])
+            attributes = self.boxes[text, kind] = _attributes(text, BOX_LOOKS[kind])
         self.body.append(f"\t{node_id}{attributes}\n")
 
     def arrow(self, source: str, target: str, kind: str = "data") -> None:
         """Add an arrow in the direction of the data."""
-        self.body.append(f"\t{source} -> {target}{self.arrows[kind]}\n")
+        self.body.append(f"\t{source} -> {target}{ARROW_LOOKS[kind]}\n")
 
 
 def _operation_text(node: Node, max_chars: int) -> str:
