@@ -40,18 +40,15 @@ def spans_of(program: str) -> Spans:
             continue
         last = body[-1].end_lineno or 0
         heads = [item.context_expr for item in getattr(node, "items", ())] + getattr(node, "decorator_list", [])
-        spans += [(body[0].lineno, last, 0, text) for text in map(ast.unparse, heads) if is_switch(text)]
+        spans += [
+            (body[0].lineno, last, 0, text) for text in map(ast.unparse, heads) if any(one in text for one in SWITCHES)
+        ]
         calls = [one for one in body if isinstance(one, ast.Expr) and "set_grad_enabled(" in ast.unparse(one)]
         for one, following in zip(calls, [*calls[1:], None], strict=False):
             if not (text := ast.unparse(one)).endswith("(True)"):
                 end, at = (following.lineno, 0) if following is not None else (last, one.lineno)
                 spans.append((one.lineno + 1, end, at, text))
     return spans
-
-
-def is_switch(text: str) -> bool:
-    """Return whether the head of a block, or a decorator, may switch gradients off."""
-    return any(one in text for one in SWITCHES)
 
 
 def is_of_library(code: CodeType) -> bool:
