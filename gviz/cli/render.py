@@ -61,7 +61,7 @@ def draw_source(source: Source, options: SourceOptions, picture: Output) -> int:
         options,
         names=look.path,
         saved="saved" in look.show,
-        flow=look.needs_flow,
+        flow=look.needs_flow or look.ghosts,  # which tells what is saved, as the classes of a loss
         jacobians=bool(look.path) or (look.needs_flow and source.kind == "expression"),
         lines=look.needs_lines
         or source.kind == "script",  # for values without a name, and where a gradient was cleared

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from program import Program
 
 from gviz.pictures.options import RenderOptions
 from gviz.render import render
@@ -63,3 +65,20 @@ def test_a_ghost_of_a_script_says_why_it_has_no_gradient_and_where(tmp_path: Pat
         "requires_grad=False, line 3", "detached from h, line 6", "under no_grad, line 8", "gt() has no derivative, line 9",
     ):  # fmt: skip
         assert reason in text
+
+
+CLASSIFIER = """\
+import torch
+net = torch.nn.Linear(2, 2)
+x, t = torch.ones(2, 2), torch.tensor([0, 1])
+loss = torch.nn.functional.cross_entropy(net(x), t)
+loss.backward()
+"""
+
+
+def test_the_classes_of_a_loss_are_a_ghost_as_its_input_is(gviz: Program) -> None:
+    (gviz.folder / "net.py").write_text(CLASSIFIER, encoding="utf-8")
+    text = gviz("render", "net.py", "--ghosts", "-o", "-", "--format", "dot").out
+    ghosts = {name: re.search(rf"(c\d) \[label=.*<B>{name}</B> = ", text) for name in ("x", "t")}
+    assert all(ghosts.values())
+    assert all(f"{ghost[1]} -> " in text for ghost in ghosts.values() if ghost is not None)

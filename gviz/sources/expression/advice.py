@@ -651,7 +651,7 @@ def _member(node: ast.Attribute, *, is_called: bool = False) -> tuple[str, str]:
         (
             len(name) == 1 and of != "",
             f"there is no {kind} {name}",
-            f"for a product, write {of}*{name}",
+            f"for a product, write {of}*{name}; of two vectors {of} @ {name}",
         ),
         (True, f"there is no {kind} {name} in an expression", did_you_mean(name, names, otherwise)),
     )

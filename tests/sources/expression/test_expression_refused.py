@@ -136,6 +136,7 @@ def test_what_is_no_formula_is_refused(text: str, phrases: list[str]) -> None:
         ("y=(x+w)*lgo(w)", ["there is no function lgo", "did you mean log?"]),
         ("y=Sigmoid(2)", ["there is no function Sigmoid", "did you mean sigmoid?"]),
         ("y=x.T.foo", ["there is no attribute foo"]),
+        ("a=w.x + b", ["there is no attribute x", "write w*x; of two vectors w @ x"]),
         ("y=log(x)[0](x)", ["what a function returns cannot be called"]),
     ],
 )
