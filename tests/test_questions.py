@@ -195,6 +195,20 @@ def test_a_bias_whose_parts_cancel_out_passes_beside_other_gradients_and_not_alo
         gviz.assert_gradients((model(good) - model(bad)).tanh().sum(), model)
 
 
+def test_zeros_of_a_bias_beside_a_weight_pass_though_a_freed_graph_does_not_tell_where_they_began(torch: Any) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    loss = (model(torch.rand(5, 3)) - model(torch.rand(5, 3))).tanh().sum()
+    loss.backward()
+    cause = gviz.assert_gradients(loss, model)["2.bias"]
+    assert cause.what.endswith("where it became so is not known; that of 2.weight was not 0")
+    assert cause.mend.startswith("none, if what comes to 2.bias is to cancel out; else ask before backward()")
+    loss = (model(torch.rand(5, 3)) - 5).relu().sum()  # nothing comes to the weight either
+    model.zero_grad()
+    loss.backward()
+    with pytest.raises(AssertionError, match="4 of 4 parameters"):
+        gviz.assert_gradients(loss, model)
+
+
 def test_a_gradient_that_was_cleared_is_none_that_can_be_checked(torch: Any) -> None:
     net = net_of(torch)
     loss = net(data_of(torch)).sum()

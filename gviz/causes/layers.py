@@ -261,7 +261,8 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             yield hidden if row.grad.value is None else Cause(name, "ok", own)
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
             asked = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
-            yield cause._replace(mend=f"{asked}; or gviz why SCRIPT")
+            meant = f"none, if what comes to {name} is to cancel out; else " * cause.is_meant
+            yield cause._replace(mend=f"{meant}{asked}; or gviz why SCRIPT")
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
             what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
             mend = f"compute {root} from the model: no_grad(), torch.tensor({root}.item()) and the like keep no graph"

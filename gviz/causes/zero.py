@@ -104,21 +104,35 @@ class Mend(NamedTuple):
 
 def left_by_other_root(facts: TensorFacts) -> Cause:
     """Return the cause for zeros, or nan or inf, that another backward has left."""
-    name, root, meant = facts.name, facts.case.root_name, ""
-    weight = facts.case.rows.get(f"{name.removesuffix('.bias')}.weight") if name.endswith(".bias") else None
-    what = f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}"
-    is_cleared = weight is not None and weight.grad.value is not None and weight.history.grad_cleared is not None
-    if weight is not None and (is_cleared or is_not_0(weight.grad.value)) and not facts.number:
-        what = f"{what}; {weight.name}.grad {'was' if is_cleared else 'is'} not 0"
-        meant = f"if what comes to {name} is to cancel out"
-    elif facts.history.autograd_grad is not None and not facts.history.is_optimized:
-        meant = f"if torch.autograd.grad alone is to use {name}"
+    name, root, beside = facts.name, facts.case.root_name, beside_bias(facts)
+    what = (
+        f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}{beside}"
+    )
+    is_for_functions = facts.history.autograd_grad is not None and not facts.history.is_optimized
+    meant = first_true(
+        (beside, f"if what comes to {name} is to cancel out"),
+        (is_for_functions, f"if torch.autograd.grad alone is to use {name}"),
+        (True, ""),
+    )
     lines = facts.case.line_of(facts.history.brought)
     other = next((one for _, code in lines for one in [named_in(code)] if one not in ("", root)), "NAME")
     mend = (
         f"{'give its root a name of its own, and ' * (other == 'NAME')}gviz why SOURCE --root {other} tells of that one"
     )
     return facts.cause("nan" if facts.number else "zero", what, lines, mend, meant)
+
+
+def beside_bias(facts: TensorFacts) -> str:
+    """Return, of a bias, that the weight beside it has got a gradient that is not 0, as a clause; "" for any other.
+
+    What comes to such a bias may cancel out by design.
+    """
+    weight = facts.case.rows.get(re.sub(r"\bbias$", "weight", facts.name), facts.row)
+    has_own = weight is not facts.row and (
+        is_not_0(weight.at_backward()[1].value)
+        or (weight.grad.value is not None and weight.history.grad_cleared is not None)  # set to 0 since
+    )
+    return f"; that of {weight.name} was not 0" if has_own and facts.is_zero else ""
 
 
 def has_others(case: Diagnosis) -> bool:
@@ -161,9 +175,10 @@ def zero(facts: TensorFacts) -> Cause:
     if not edges:
         return facts.cause(
             "zero",
-            f"{head}, and where it became so is not known",
+            f"{head}, and where it became so is not known{beside_bias(facts)}",
             case.line_of_backward,
             "gviz render SOURCE --view dataflow shows the gradients on their way",
+            f"if what comes to {facts.name} is to cancel out" * bool(beside_bias(facts)),
         )
     ends = [case.nodes[end] for edge in edges for end in (edge.target, *[edge.source] * hands_on(edge))]
     own = next(filter(is_own, ends), None)
