@@ -186,6 +186,7 @@ FULL = Graph(
                 grad_set=Place(10),
                 spoiled=Place(11),
                 spread=Place(12),
+                is_grown=True,
             ),
             moment=Moment(
                 Numbers.of(1.0),

@@ -11,7 +11,7 @@ from gviz.causes.assignments import Key
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, is_straight_through, makes_next_leaves
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import parse, statements_at
+from gviz.causes.syntax import parse, statements, statements_at
 from gviz.causes.training import made_text
 from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, Unlisted
 from gviz.text import joined
@@ -192,6 +192,17 @@ def not_retained(facts: TensorFacts) -> Cause:
         (True, call),
     )
     return facts.cause("not a leaf", f"{what}, and only leaves keep their gradient", facts.lines, mend)
+
+
+def keeps_graphs(facts: TensorFacts) -> Cause:
+    """Return the cause for a parameter that passes write while operations are recorded, as a moving average."""
+    return facts.cause(
+        "graph kept",
+        f"the line writes {facts.name} while operations are recorded: its graph grows with each pass, and"
+        f" {facts.case.root_name} does not use it",
+        facts.lines,
+        f"with torch.no_grad(): {'; '.join(map(ast.unparse, statements(facts.code)))}",
+    )
 
 
 # ---------------------------------------------------------------- outside the graph

@@ -24,8 +24,6 @@ ON_PURPOSE = "if these steps are left out on purpose"
 ADDED = "give it to the optimizer's add_param_group() before its scheduler is made"
 """What gives an optimizer what it was made without."""
 
-MEND_OF_HOOK = "take the hook away, or let it return what it is given (None keeps the gradient as it is)"
-
 
 # ---------------------------------------------------------------- taken away
 def why_cleared(facts: TensorFacts) -> str:
@@ -222,7 +220,7 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             (
                 "stepped twice",
                 f"this step() has used a gradient of {name} that another one had used: none had come between them",
-                f"call step() of the one optimizer that has {name} once after each backward() that brings it a gradient",
+                f"call step() once after each backward() that brings {name} one, of the one optimizer that has it",
             ),
         ),
         (
@@ -444,7 +442,7 @@ def made_by_hook(facts: TensorFacts) -> Cause | None:
         verdict,
         f"the gradient of {facts.name} is {state}: a hook on {name} has made it so: {made_text(change)}",
         facts.case.line_of(change.place),
-        MEND_OF_HOOK,
+        "take the hook away, or let it return what it is given (None keeps the gradient as it is)",
     )
 
 

@@ -36,6 +36,7 @@ WITHOUT_GRADIENT = (
     # It requires a gradient.
     Verdict(lambda one: one.row.is_leaf, stopped),
     Verdict(lambda one: not is_finite(one.row.value), not_finite_itself),
+    Verdict(lambda one: one.history.is_grown and one.node is None, missing.keeps_graphs),
     Verdict(lambda one: not one.row.is_leaf, missing.not_retained),
     Verdict(lambda one: one.row is not one.leaf_root or one.reason, missing.false_cure),
     # It is a leaf of the graph, and backward has run.
@@ -176,7 +177,9 @@ def why_all(graph: Graph) -> list[Cause]:
 def stands_for_leaf(facts: TensorFacts) -> bool:
     """Return whether a tensor is a leaf, or has the name that a leaf should have."""
     is_leaf = facts.row.is_leaf and (facts.row.requires_grad or facts.reason in ("", "frozen"))
-    return is_leaf or missing.took_name(facts) or (not facts.row.is_leaf and missing.leaf_within(facts) != "")
+    return (is_leaf or facts.history.is_grown or missing.took_name(facts)) or (
+        not facts.row.is_leaf and missing.leaf_within(facts) != ""
+    )
 
 
 def cut_of_constant(facts: TensorFacts, cause: Cause) -> GraphCut | None:

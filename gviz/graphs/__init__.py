@@ -16,7 +16,7 @@ Edges point the way the data flows, from the leaves to the root, as TorchViz dra
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -404,6 +404,8 @@ class History(NamedTuple):
         grad_set: where the program has given it a gradient of its own, which is there still.
         spoiled: where the program has written nan or inf into a gradient that backward had left finite, as all others.
         spread: where it has done so when another gradient was not finite, as by clipping all to one norm.
+        is_grown: whether it is a parameter that was written in place while operations are recorded, and has a graph with
+            operations from before a backward and after it.
     """
 
     grad_cleared: Place | None = None
@@ -435,6 +437,7 @@ class History(NamedTuple):
     grad_set: Place | None = None
     spoiled: Place | None = None
     spread: Place | None = None
+    is_grown: bool = False
 
 
 class GraphCut(NamedTuple):
@@ -924,19 +927,14 @@ class Graph:
 
     def calls_around(self, module: Module | None) -> list[Module]:
         """Return a module and the calls that it was made in, outermost first; nothing for none."""
-        around = []
-        while module is not None:
-            around.append(module)
-            module = self.modules[module.within] if module.within >= 0 else None
+        around = (
+            [] if module is None else [module, *(self.modules[one] for one in outwards(self.modules, module.within))]
+        )
         return around[::-1]
 
     def frames_around(self, region: int) -> list[int]:
         """Return the number of a frame and of those around it, the innermost first; nothing for -1."""
-        around = []
-        while region >= 0:
-            around.append(region)
-            region = self.regions[region].within
-        return around
+        return outwards(self.regions, region)
 
     def code_at(self, place: Place) -> str:
         """Return the code at a place that something in the graph names, without its indent; "" if it is not known."""
@@ -979,6 +977,15 @@ class Graph:
             ValueError: as for :meth:`from_json`.
         """
         return cls(**codec.read_fields(cls, codec.of_this_version(data), ""))
+
+
+def outwards(records: Sequence[Module | Region], number: int) -> list[int]:
+    """Return the number of a record and of those that it is within, the innermost first; nothing for -1."""
+    around = []
+    while number >= 0:
+        around.append(number)
+        number = records[number].within
+    return around
 
 
 def _fault(node: Node) -> str:

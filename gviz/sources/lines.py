@@ -124,6 +124,7 @@ class Lines:
         *,
         uses: Mapping[str, int],
         chain: Chain,
+        earlier: int,
     ) -> Iterator[TensorRow]:
         """Yield the rows of tensors with what is known of their lines; then a row for each leaf without a name.
 
@@ -135,6 +136,7 @@ class Lines:
             row_of: gives the row of a leaf without a name.
             uses: name of a leaf -> the first run of a line in which the graph uses it.
             chain: where the backward was called that the graph is of; () for none.
+            earlier: how many runs of lines there had been when the backward before that one was called; 0 for none.
         """
         unnamed = unnamed_leaves(tensors_by_name, below, self.first_name)
         tensors = {**unnamed, **tensors_by_name}
@@ -143,7 +145,7 @@ class Lines:
             tensor, leaves = tensors[row.name], dict.fromkeys(names[id(leaf)] for leaf in below.get(row.name, ()))
             new_row = self.row(row, tensor, names, assignments)._replace(leaves=tuple(leaves))
             yield new_row._replace(
-                history=self.history(new_row, tensor, chain)._replace(
+                history=self.history(new_row, tensor, chain, earlier)._replace(
                     written=self.last_write_before(tensor, uses.get(row.name, 0))
                 )
             )
@@ -218,7 +220,7 @@ class Lines:
                 self.writes.setdefault(id((write.leaf or write.owner)()), []).append(write)
         return self.writes.get(id(tensor), ())
 
-    def history(self, row: TensorRow, tensor: Any, chain: Chain) -> History:
+    def history(self, row: TensorRow, tensor: Any, chain: Chain, earlier: int) -> History:
         """Return what has become of a tensor's gradient, and where the program asked for one."""
         trace, gradients = self.trace, self.trace.gradients
         required_at = recall(trace.requires_grad_set, tensor)
@@ -234,6 +236,11 @@ class Lines:
             if len(made) < 2
             else {at for chain in (record.arrivals if record else ()) for at in gradients.made_of.get(chain, ())}
         )
+        runs = [
+            one.run
+            for node in (graph_nodes([tensor]) if row.is_written and type(tensor).__name__ == "Parameter" else ())
+            if (one := record_of(node)) is not None
+        ]
         history = History(
             requires_grad_set=self.place_if_any(required_at),
             autograd_grad=self.place_if_any(asked_at),
@@ -241,6 +248,7 @@ class Lines:
             is_optimized=is_optimized,
             optimizer=self.place_if_any(made.pop()) if is_optimized is False and len(made) == 1 else None,
             idle_steps=gradients.idle_steps,
+            is_grown=min(runs, default=0) < earlier < max(runs, default=0),
         )
         if record is None:
             first = gradients.first_run

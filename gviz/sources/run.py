@@ -172,6 +172,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
                 row_of,
                 uses=uses,
                 chain=run.backward.chain,
+                earlier=run.backward.earlier,
             )
         )
         return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})

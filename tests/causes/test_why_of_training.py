@@ -1064,7 +1064,7 @@ def test_a_gradient_that_each_pass_uses_for_two_steps_is_told(
         number = next(at for at, line in enumerate(program.splitlines()[::-1]) if "step()" in line)
         assert lines_of(cause) == [len(program.splitlines()) - number]
         assert cause.mend == (
-            "call step() of the one optimizer that has net.weight once after each backward() that brings it a gradient"
+            "call step() once after each backward() that brings net.weight one, of the one optimizer that has it"
         )
 
 
@@ -1121,6 +1121,65 @@ def test_a_write_into_a_part_is_told_from_others_as_often_written(tmp_path: Path
     cause = why(graph_of(tmp_path, program, engine), "enc.weight")
     assert (cause.verdict, lines_of(cause)) == ("written in place", [10, 3, 7])
     assert cause.mend == "keys = keys.clone(); keys[:, 0] = 0"
+
+
+AVERAGED = """\
+import copy
+import torch
+from torch import nn
+torch.manual_seed(0)
+net, hyper, z, x = nn.Linear(3, 2), nn.Linear(1, 8), torch.ones(1), torch.randn(4, 3)
+ema = copy.deepcopy(net).requires_grad_(False)
+for i in range({}):
+    ema.weight.add_(net.weight)
+ema.weight.detach_()
+opt = torch.optim.SGD([*net.parameters(), *hyper.parameters()], 0.1)
+for i in range(4):
+    opt.zero_grad()
+    {}
+    loss.backward()
+    opt.step()
+    {}
+"""
+
+LOSS, EACH = "loss = net(x).square().mean()", "for a, b in zip(ema.parameters(), net.parameters()): {}"
+
+AVERAGES = {
+    "lerp_": ("0", LOSS, EACH.format("a.lerp_(b, 0.1)"), True),
+    "mul_ and add_": ("0", LOSS, EACH.format("a.mul_(0.9).add_(0.1 * b)"), True),
+    "copy_": ("0", LOSS, EACH.format("a.copy_(b)"), True),
+    "before backward": ("0", EACH.format("a.lerp_(b, 0.1)") + "\n    " + LOSS, "", True),
+    "under no_grad": ("0", LOSS, "with torch.no_grad():\n        " + EACH.format("a.lerp_(b, 0.1)"), False),
+    "detached": ("0", LOSS, EACH.format("a.lerp_(b.detach(), 0.1)"), False),
+    "let go of": ("0", LOSS, EACH.format("a.lerp_(b, 0.1); a.detach_()"), False),
+    "merged first": ("3", LOSS, "", False),
+    "merged first, and kept": ("3", LOSS, "", False),
+    "merged last": ("0", LOSS, "if i == 3: ema.weight.add_(net.weight); ema.weight.add_(net.weight)", False),
+    "of a hypernetwork": (
+        "0",
+        "ema.weight.detach_().copy_(hyper(z)[:6].view(2, 3))\n    loss = (ema(x) + net(x)).square().mean()",
+        "",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", AVERAGES)
+def test_a_moving_average_that_is_recorded_is_told(tmp_path: Path, case: str, engine: str) -> None:
+    *parts, is_kept = AVERAGES[case]
+    program = AVERAGED.format(*parts).replace("ema.weight.detach_()\nopt", "opt" if "kept" in case else "\nopt")
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, program, engine))}
+    assert {name for name, one in causes.items() if one.verdict == "graph kept"} == (
+        {"ema.weight", "ema.bias"} if is_kept else set()
+    )
+    if is_kept:
+        cause = why(graph_of(tmp_path, program, engine), "ema.weight")
+        number, line = next((at, one) for at, one in enumerate(program.splitlines(), 1) if "in zip" in one)
+        assert (cause, lines_of(cause)) == (causes["ema.weight"], [number])
+        assert cause.mend == f"with torch.no_grad(): {line.partition('): ')[2]}"
+        cured = program.replace(line.strip(), f"with torch.no_grad():\n        {line.strip()}")
+        assert not [one for one in why_all(graph_of(tmp_path, cured, engine)) if one.verdict == "graph kept"]
 
 
 PAIR = """\
