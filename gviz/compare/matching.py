@@ -7,7 +7,7 @@ such as ``a`` for an intermediate, says nothing: it is another one as soon as so
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeAlias
@@ -135,7 +135,7 @@ class Matching:
             for is_above in (False, True):
                 pairs = zip(self.sides, words, strict=True)
                 keys = [side.subgraphs(own, is_above=is_above) for side, own in pairs]
-                self.join_unique(keys)
+                self.join_unique(keys, has_twins=is_exact and not is_above)
                 self.follow_lines(keys)
         for place, partner in zip(*(side.roots for side in self.sides), strict=False):
             self.join(place, partner)
@@ -176,16 +176,21 @@ class Matching:
             if key in partners:
                 self.join(place, partners[key])
 
-    def join_unique(self, keys: Sequence[Sequence[Hashable]]) -> None:
-        """Join nodes with equal keys that one free node of each graph has; -1 is no key."""
-        found: list[dict[Hashable, int]] = []
+    def join_unique(self, keys: Sequence[Sequence[Hashable]], *, has_twins: bool = False) -> None:
+        """Join nodes with equal keys that one free node of each graph has; -1 is no key.
+
+        With ``has_twins`` also those that as many of each graph have, in their order: what two calls record alike.
+        """
+        found: list[dict[Hashable, list[int]]] = []
         for side_keys, known in zip(keys, (self.second, self.first), strict=True):
-            free = [(place, key) for place, key in enumerate(side_keys) if key != -1 and place not in known]
-            counts = Counter(key for _, key in free)
-            found.append({key: place for place, key in free if counts[key] == 1})
-        for key, place in found[0].items():
-            if key in found[1]:
-                self.join(place, found[1][key])
+            free = defaultdict[Hashable, list[int]](list)
+            for place, key in enumerate(side_keys):
+                free[key] += [place] * (key != -1 and place not in known)
+            found.append(free)
+        for key, places in found[0].items():
+            if len(places) == len(partners := found[1].get(key, [])) and (has_twins or len(places) == 1):
+                for pair in zip(places, partners, strict=True):
+                    self.join(*pair)
 
     def follow_lines(self, labels: Sequence[Sequence[Hashable]]) -> None:
         """Join what stands at the same input of a pair, or uses it alike, if the labels are equal."""

@@ -266,3 +266,23 @@ def test_a_block_added_to_each_of_two_stacks_leaves_the_other_blocks_as_they_wer
     assert "+ enc.2 Block" in text
     assert "~ dec.0 Block" not in text
     assert "~ dec.1 Block" not in text
+
+
+class Adapted(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.base, self.up = torch.nn.Linear(4, 4).requires_grad_(False), torch.nn.Linear(4, 4, bias=False)
+
+    def forward(self, x: Any) -> Any:
+        return x + self.base(x).relu() + self.up(x)
+
+
+def test_a_block_added_to_a_model_that_is_called_twice_takes_none_away() -> None:
+    def graph(depth: int) -> Any:
+        net = torch.nn.Sequential(*(Adapted() for _ in range(depth)))
+        loss = net(torch.ones(1, 4)).sum() - net(torch.zeros(1, 4)).sum()
+        return gviz.graph(loss, model=net)
+
+    diff = graph(2).diff(graph(3))
+    assert diff.counts == {"added": 13, "removed": 0, "changed": 0}
+    assert {change.node.scope for change in diff.changes if change.node.scope.startswith(("0.", "1."))} == set()
