@@ -20,7 +20,7 @@ from gviz.causes.stopped import NO_GRAPH, is_about, is_frozen_for_root, stopped
 from gviz.errors import SourceError
 from gviz.garbage import without_collecting
 from gviz.graphs import Graph, GraphCut
-from gviz.passes.elements import is_finite
+from gviz.passes.elements import has_only, is_finite
 from gviz.text import did_you_mean, excerpt, joined, name_among
 
 LONGEST = 60
@@ -106,7 +106,10 @@ WITH_GRADIENT = (
     Verdict(training.is_read_alone, missing.given_to_other_name),
     Verdict(lambda one: one.history.is_optimized and training.is_unused(one), training.not_used),
     Verdict(training.is_unknown_to_optimizers, training.beside_optimizer),
-    Verdict(lambda one: one.is_added and zero.brings_nothing(one), zero.accumulated_zero),
+    Verdict(
+        lambda one: one.is_added and one.parts and all(has_only(part, 0.0) for part in one.parts),
+        zero.accumulated_zero,
+    ),
     Verdict(lambda one: one.is_added, training.accumulated),
     Verdict(training.is_unknown_to_optimizers, training.not_optimized),
     Verdict(always, training.as_far_as_used),

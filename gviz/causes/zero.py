@@ -150,11 +150,6 @@ def is_not_0(value: Numbers | None) -> bool:
     return value is not None and value.is_known and not has_only(value, 0.0)
 
 
-def brings_nothing(facts: TensorFacts) -> bool:
-    """Return whether what backward has brought is 0, on each way."""
-    return bool(facts.parts) and all(part is not None and has_only(part, 0.0) for part in facts.parts)
-
-
 def accumulated_zero(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient of an earlier backward, to which this one adds nothing but zeros."""
     cause, nothing = accumulated(facts), zero(facts)
@@ -444,19 +439,10 @@ def sums_within(case: Diagnosis, edge: Edge, node: Node) -> Mend | None:
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
     """Return what the other factor of a product is 0 from: tensors of the program, or operations on other numbers."""
-    graph, origins, todo, seen = (
-        case.whole,
-        list[Node](),
-        factors_of(case, case.nodes[edge.target], edge.slot),
-        set[str](),
-    )
+    todo, origins, seen = factors_of(case, case.nodes[edge.target], edge.slot), list[Node](), set[str]()
     for one in todo:  # grows while it is read
-        node, is_zero = one, is_nothing(case, one)
-        while (
-            SAME_NUMBERS.fullmatch(node.label) and graph.inputs[node.id]
-        ):  # 0 if what it is a view of is 0, and only then
-            node = graph.by_id[graph.inputs[node.id][0].source]
-        if node.id in seen or not (is_zero or is_nothing(case, node)):
+        node = behind_views(case, one)
+        if node.id in seen or not (is_nothing(case, one) or is_nothing(case, node)):
             continue
         seen.add(node.id)
         inputs = [part for part in factors_of(case, node) if part.kind == "operation" or is_named(part)]
@@ -488,8 +474,19 @@ def makes_zeros(case: Diagnosis, node: Node) -> bool:
 
 
 def is_nothing(case: Diagnosis, node: Node) -> bool:
-    """Return whether a result is known to be 0."""
-    return has_only(node.value, 0.0) or multiplies_by_0(case, node)
+    """Return whether a result is known to be 0, be it as a product with zeros, of which no number was kept."""
+    return (has_only(node.value, 0.0) or multiplies_by_0(case, node)) or (
+        (node.value is None or not node.value.is_known)
+        and sign_in_program(node) in ("*", "@")
+        and any(has_only(behind_views(case, one).value, 0.0) for one in factors_of(case, node))
+    )
+
+
+def behind_views(case: Diagnosis, node: Node) -> Node:
+    """Return what a node is a view or a copy of: it is 0 if that is, and only then."""
+    while SAME_NUMBERS.fullmatch(node.label) and case.whole.inputs[node.id]:
+        node = case.whole.by_id[case.whole.inputs[node.id][0].source]
+    return node
 
 
 def multiplies_by_0(case: Diagnosis, node: Node) -> bool:
@@ -534,9 +531,20 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1
     are, them = ("is", "it") if is_one else ("are", "them")
-    text, meant = f"the other factor is 0, as {names} {are}: give {them} other numbers", ""
-    if all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins):
-        meant = f"if {names} {are} to begin at 0: a gradient comes to {them}, and a step changes {them}"
+    is_fed = all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins)
+    text, meant = first_true(
+        (
+            is_fed and any(row.history.grad_cleared and not row.history.was_used for row in rows),
+            (f"the other factor is 0, as {names} {are}: see what takes away the gradient that comes to {them}", ""),
+        ),
+        (
+            True,
+            (
+                f"the other factor is 0, as {names} {are}: give {them} other numbers",
+                f"if {names} {are} to begin at 0: a gradient comes to {them}, and a step changes {them}" * is_fed,
+            ),
+        ),
+    )
     return tuple(line for row in rows for line in case.line_of(row.history.written or row.place)), Mend(text, meant)
 
 

@@ -1123,6 +1123,45 @@ def test_a_write_into_a_part_is_told_from_others_as_often_written(tmp_path: Path
     assert cause.mend == "keys = keys.clone(); keys[:, 0] = 0"
 
 
+ADAPTED = """\
+import torch
+from torch import nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+base, x = nn.Linear(32, 32).requires_grad_(False), torch.randn(4, 16, 32)
+a, b = nn.Parameter({}(4, 32)), nn.Parameter(torch.zeros(32, 4))
+opt = torch.optim.SGD([a, b], 0.1)
+for i in range({}):
+    opt.zero_grad()
+    loss = (base(x) + F.linear(F.linear(x, a), b)).square().mean()
+    loss.backward()
+    {}
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_product_with_zeros_is_0_though_no_number_of_it_is_kept(tmp_path: Path, engine: str) -> None:
+    both = graph_of(tmp_path, ADAPTED.format("torch.zeros", 3, ""), engine)
+    for name, other in ("ab", "ba"):
+        cause = why(both, name)
+        assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("zero", True, [10, 6])
+        assert cause.mend == f"the other factor is 0, as {other} is: give it other numbers"
+    assert why(graph_of(tmp_path, ADAPTED.format("torch.randn", 3, ""), engine), "b").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_no_step_changes_is_not_to_begin_at_0(tmp_path: Path, engine: str) -> None:
+    first = why(graph_of(tmp_path, ADAPTED.format("torch.randn", 1, ""), engine), "a")
+    assert (first.verdict, first.is_wrong) == ("zero", False)
+    assert first.mend.startswith("none, if b is to begin at 0: a gradient comes to it, and a step changes it")
+    clipped = graph_of(tmp_path, ADAPTED.format("torch.randn", 3, "nn.utils.clip_grad_norm_([a, b], 0.0)"), engine)
+    cause = why(clipped, "a")
+    assert (cause.verdict, cause.is_wrong) == ("zero", True)
+    assert cause.mend == "the other factor is 0, as b is: see what takes away the gradient that comes to it"
+    assert why(clipped, "b").mend == "give clip_grad_norm_ a bound above 0"
+
+
 AVERAGED = """\
 import copy
 import torch
