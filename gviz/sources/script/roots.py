@@ -124,13 +124,19 @@ def _has_graph(tensor: Any) -> bool:
 
 
 def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:
-    """Return each tensor under the name that it had when backward was called, or has now."""
+    """Return each tensor under the name that it had when backward was called, or has now: h, and not hs[2]."""
     roots = dict[str, Any]()
     words = {str(getattr(node, "id", getattr(node, "arg", ""))) for node in ast.walk(run.tree)}  # a function's own, too
     names_taken = words | run.names_at_call.keys() | run.names.keys()
     for tensor in {id(one): one for one in tensors}.values():  # backward may be given one twice
         name = next(
-            (name for names in (run.names_at_call, run.names) for name, other in names.items() if other is tensor), ""
+            (
+                name
+                for names in (run.names_at_call, run.names)
+                for name in sorted(names, key=lambda one: not one.isidentifier())
+                if names[name] is tensor
+            ),
+            "",
         )
         roots[name if name and name not in roots else next(root_names(names_taken | roots.keys()))] = tensor
     return roots

@@ -10,6 +10,7 @@ from scripts import HEAD, Folder, grad_of, leaves, nested, roots, rows, texts, v
 
 from gviz.errors import SourceError
 from gviz.graphs import Graph
+from gviz.sources import read
 
 
 @pytest.fixture
@@ -353,3 +354,10 @@ def test_the_name_of_a_loop_is_used_only_for_what_has_no_better_one(folder: Fold
     assert reading.graph.aliases == {"p": "net.bias", "q": "w"}
     assert {node.name for node in reading.graph.nodes if node.kind == "leaf"} == {"net.weight", "net.bias", "w"}
     assert "p" in {row.name for row in folder.run(LOOPS, roots=("p",)).graph.tensors}
+
+
+def test_a_loss_that_a_list_keeps_too_has_the_name_that_the_line_writes(tmp_path: Path) -> None:
+    program = "losses = []\nfor _ in range(2):\n    loss = w * 2\n    losses.append(loss)\n    loss.backward()\n"
+    (tmp_path / "net.py").write_text(f"import torch\nw = torch.tensor(1.0, requires_grad=True)\n{program}")
+    graph = read(tmp_path / "net.py", say=lambda _: None).graph
+    assert [graph.by_id[root].name for root in graph.roots] == ["loss"]
