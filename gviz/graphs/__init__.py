@@ -404,8 +404,8 @@ class History(NamedTuple):
         grad_set: where the program has given it a gradient of its own, which is there still.
         spoiled: where the program has written nan or inf into a gradient that backward had left finite, as all others.
         spread: where it has done so when another gradient was not finite, as by clipping all to one norm.
-        is_grown: whether it is a parameter that was written in place while operations are recorded, and has a graph with
-            operations from before a backward and after it.
+        is_grown: whether it is a parameter that was written in place while operations are recorded, and has a graph
+            with operations from before a backward and after it.
     """
 
     grad_cleared: Place | None = None
