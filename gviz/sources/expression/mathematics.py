@@ -229,15 +229,21 @@ class _Reader:
         return (sign or "").isascii() and self._write(sign or "", token)
 
     def _number(self, at: int, token: Token) -> bool:
-        """Write a number, with the fraction or the factorial behind it."""
+        """Write a number, with the fraction or the factorial behind it, and without C's sign of a float."""
         after = self._next(at)
         if after.text == "!" and token.text.isdecimal() and int(token.text) <= MAX_FACTORIAL:
             self.skipped.add(at + 1)
             return self._write(str(factorial(int(token.text))), token, after)
-        if after.text not in FRACTIONS or after.is_apart:
+        is_mixed = after.text in FRACTIONS and not after.is_apart
+        is_float = (
+            after.text == "f"
+            and "f" not in self.names
+            and all("." in one.text and not sign.is_apart for one, sign in pairwise(self.tokens) if sign.text == "f")
+        )
+        if not is_mixed and not is_float:
             return self._write(token.text, token)
         self.skipped.add(at + 1)
-        parts = ("(", token.text, "+", *(replacement(after.text) or "")[1:])
+        parts = ("(", token.text, "+", *(replacement(after.text) or "")[1:]) if is_mixed else (token.text,)
         return all(self._write(part, token, after) for part in parts)
 
     def _inner_product(self, at: int, token: Token) -> bool:

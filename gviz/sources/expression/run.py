@@ -86,8 +86,13 @@ HINTS: list[tuple[type[Exception], str, str]] = [
     (TypeError, r"^(max|min)\(\) .*, list", "write amax(x, dim=0), or amin(x, dim=0)"),
     (
         TypeError,
-        r"^(max|min)\(\) received .*\(Tensor, Tensor, ",
+        r"^max\(\) received .*\(Tensor, Tensor, ",
         "it takes two: write max(max(x, w), v); of a number clamp(x, min=2)",
+    ),
+    (
+        TypeError,
+        r"^min\(\) received .*\(Tensor, Tensor, ",
+        "it takes two: write min(min(x, w), v); of a number clamp(x, max=2)",
     ),
     (TypeError, r"^max\(\) received|^maximum\(\): ", "for the larger of x and 0 write relu(x), or clamp(x, min=0)"),
     (TypeError, r"^min\(\) received|^minimum\(\): ", "for the smaller of x and 1 write clamp(x, max=1)"),

@@ -8,17 +8,17 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from inspect import Parameter, signature
 from traceback import FrameSummary, walk_tb
-from types import FrameType, ModuleType
-from typing import Any
 
-LIBRARY = "torch.nn."
+from gviz.sources.script.process import engine_module
+
+LIBRARY = "torch.nn"
 """Where the classes are whose options are known: of those the weights of classes are tensors, and no others."""
 
-REFUSED = re.compile(r"Tensor|positional argument|multiple values for argument")
-"""What is in the words by which a constructor refuses a tensor."""
+REFUSED = re.compile(r"(\w+)\.__init__\(\) (?:takes|got multiple values)")
+"""How Python refuses an argument that a class has no option for."""
 
 
 def construction(error: BaseException, what: str, line: FrameSummary) -> tuple[FrameSummary, str] | None:
@@ -29,27 +29,29 @@ def construction(error: BaseException, what: str, line: FrameSummary) -> tuple[F
         what: its text.
         line: where the program's code was.
     """
-    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-    running = next(one for one in reversed(frames) if one.f_code.co_filename == line.filename)
-    nodes = ast.walk(ast.parse("".join(linecache.getlines(line.filename))))
-    calls = {one: kind for one in nodes if isinstance(one, ast.Call) and (kind := class_made(one, running))}
-    begin, end = (line.lineno or 0, line.colno or 0), (line.end_lineno or 0, line.end_colno or 0)
-    made = next((one for one in calls if span_of(one) == (begin, end) and REFUSED.search(what)), None)
-    if made is None:
-        values = [
-            *([error.obj] if isinstance(error, AttributeError) else []),
-            *(value for frame in frames for value in frame.f_locals.values()),
-        ]
-        kinds = {type(one) for one in values if has_tensor_as_option(one) and type(one).__name__ in what}
-        makers = [one for one, kind in calls.items() if kind in kinds]
-        has_run = {
-            one: start < end if begin <= start else stop <= begin for one in makers for start, stop in [span_of(one)]
-        }
-        made = max(makers, key=lambda one: (has_run[one], span_of(one)), default=None)  # in a loop a later one may have
-    if made is None:
+    kinds = {*filter(is_layer, made_from_tensors(error, what))}
+    names = {kind.__name__ for kind in kinds if all(one.default is not one.empty for one in options(kind).values())}
+    nodes = ast.walk(ast.parse("".join(linecache.getlines(line.filename)))) if names else ()
+    calls = [one for one in nodes if isinstance(one, ast.Call) and ast.unparse(one.func).rpartition(".")[2] in names]
+    makers = {span_of(one): one for one in calls if not all(isinstance(part, ast.Constant) for part in one.args)}
+    end = line.end_lineno or 0, line.end_colno or 0
+    if not makers:
         return None
-    (line.lineno, line.colno), (line.end_lineno, line.end_colno) = span_of(made)
-    return line, ast.unparse(ast.Call(ast.Call(made.func, [], made.keywords), made.args, []))
+    span = max(makers, key=lambda own: (own[0] <= end, own))  # in a loop a later one may have run
+    (line.lineno, line.colno), (line.end_lineno, line.end_colno) = span
+    return line, ast.unparse(ast.Call(ast.Call(makers[span].func, [], makers[span].keywords), makers[span].args, []))
+
+
+def made_from_tensors(error: BaseException, what: str) -> Iterator[type]:
+    """Yield the classes of what an error is about, and has a tensor, or one argument too many, for an option."""
+    yield from (getattr(engine_module(LIBRARY), name, object) for name in REFUSED.findall(what))
+    for frame, _ in walk_tb(error.__traceback__):
+        given = frame.f_locals  # of a constructor its arguments
+        for one in filter(is_module, (getattr(error, "obj", None), *given.values())):
+            values = [{**vars(one), **given}.get(name) for name in options(type(one)) if not name.endswith("weight")]
+            is_about = given.get("self") is one or type(one).__name__ in what
+            if is_about and any(hasattr(type(value), "retain_grad") for value in values):
+                yield type(one)
 
 
 def span_of(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -57,31 +59,18 @@ def span_of(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
     return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
 
 
-def class_made(call: ast.Call, frame: FrameType) -> type | None:
-    """Return the class of the library that a call makes a module of without need, from what is no constant; or None."""
-    first, *others = ast.unparse(call.func).split(".")
-    value: Any = frame.f_locals.get(first, frame.f_globals.get(first))
-    for one in others:
-        value = vars(value).get(one) if isinstance(value, ModuleType) else None
-    own = options(value) if is_layer(value) else {}
-    is_free = is_layer(value) and all(one.default is not one.empty for one in own.values())
-    is_right = is_free and all(one.arg in own for one in call.keywords)
-    return value if is_right and any(not isinstance(one, ast.Constant) for one in call.args) else None
+def is_module(value: object) -> bool:
+    """Return whether something is a module of the library, in any engine."""
+    return is_layer(type(value))
 
 
 def is_layer(kind: object) -> bool:
     """Return whether something is a class of modules of the library, in any engine."""
     is_plain = type(kind) is type  # a class of the program's own metaclass may raise whatever is asked of it
-    return is_plain and hasattr(kind, "named_modules") and kind.__module__.startswith(LIBRARY)
+    return is_plain and hasattr(kind, "named_modules") and kind.__module__.startswith(f"{LIBRARY}.")
 
 
-def has_tensor_as_option(value: object) -> bool:
-    """Return whether a module of the library has kept a tensor as an option that is none."""
-    names = [one for one in options(type(value)) if not one.endswith("weight")] if is_layer(type(value)) else []
-    return any(hasattr(type(vars(value).get(name)), "retain_grad") for name in names)
-
-
-def options(kind: type) -> Mapping[str, Parameter]:
+def options(kind: type) -> dict[str, Parameter]:
     """Return the options of a class of modules by their names."""
-    is_none = kind.__init__.__qualname__ == "Module.__init__"  # type: ignore[misc]
-    return {} if is_none else signature(kind).parameters
+    own = signature(kind).parameters.items()
+    return {name: one for name, one in own if one.kind is not one.VAR_POSITIONAL and one.kind is not one.VAR_KEYWORD}

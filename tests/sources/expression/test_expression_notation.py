@@ -346,6 +346,7 @@ def test_a_correction_that_gviz_would_refuse_is_not_proposed(text: str) -> None:
         ("maximum(x, 0)", "write relu(x), or clamp(x, min=0)"),
         ("max(x, x², 0.5)", "it takes two: write max(max(x, w), v); of a number clamp(x, min=2)"),
         ("max(x, 2x, sin(x))", "it takes two: write max(max(x, w), v)"),
+        ("min(x, 2x, sin(x))", "it takes two: write min(min(x, w), v); of a number clamp(x, max=2)"),
         ("hypot(x, 2)", "put tensor(...) around the number there, as in tensor(2) for 2"),
         ("clamp(4, 0, 1)*x", "all of these are numbers: write what it comes to"),
         ("min(1, x)", "write clamp(x, max=1)"),
