@@ -146,6 +146,7 @@ FULL = Graph(
                 is_list=True,
                 is_of_leaves=True,
                 switch="torch.no_grad()",
+                block=Place(2),
                 is_summand=True,
                 span=(3, 8, 3, 18),
                 is_freed=True,

@@ -11,7 +11,6 @@ from gviz.causes.assignments import assigned_pairs
 from gviz.causes.diagnosis import Diagnosis, Lines, is_own
 from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, is_stored, last_name, parse, statements
 from gviz.graphs import GraphCut, Place, TensorRow
-from gviz.text import joined
 from gviz.trace.switches import LIBRARY
 
 CUT_SENTENCES = {
@@ -240,10 +239,9 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
 
 def clause_of_cuts(case: Diagnosis, cuts: Sequence[GraphCut], it: str) -> str:
     """Return what some calls have cut off, as a clause."""
-    calls = [*dict.fromkeys(by_call(case, cut) for cut in cuts if cut.reason == "detached" and cut.call != "grad")]
-    others = dict.fromkeys(cut_clause(case, cut, it) for cut in cuts if cut.reason != "detached" or cut.call == "grad")
-    clauses = [*([CUT_SENTENCES["detached"].format(it=it, by=joined(calls), source="")] if calls else []), *others]
-    return "; on another way, ".join(clauses) + f", in {len(cuts)} places, one of which may be meant" * (len(cuts) > 1)
+    clauses = dict.fromkeys(cut_clause(case, cut, it) for cut in cuts)
+    count = len({cut.block or cut for cut in cuts})
+    return "; on another way, ".join(clauses) + f", in {count} places, one of which may be meant" * (count > 1)
 
 
 def by_call(case: Diagnosis, cut: GraphCut) -> str:
@@ -274,7 +272,8 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
         all_cuts = [cut for cut in all_cuts if last_name(case.expression_of(cut) or ast.Pass()) not in COPIERS]
     cuts = [cut for cut in all_cuts if cut.is_used or is_followed_in_text(case, cut)]
     cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
-    cuts = [cut for cut in cuts if not any(one in cuts for one in case.chain_of(cut)[1:])]
+    to_open = {cut: {one.block or one for one in case.chain_of(cut)} for cut in cuts}  # the whole of a block
+    cuts = [cut for cut in cuts if not any(one < to_open[cut] for one in to_open.values())]
     cuts = [cut for cut in cuts if not is_compared(case, cut)] or cuts
     if through := [cut for cut in cuts if is_straight_through(case, cut)]:  # with an argmax, as well
         cuts = [cut for cut in cuts if cut not in through and cut.reason != "no derivative"] or through

@@ -454,6 +454,7 @@ class GraphCut(NamedTuple):
         is_list: whether it took a list of tensors, as ``torch.tensor(losses)`` does.
         is_of_leaves: whether it took leaves themselves, and nothing that was made from them.
         switch: what had switched gradients off there, as it is written; "" for another reason, or if nobody knows.
+        block: the first line of the block of the switch, or of its function; None where there is none.
         is_summand: whether what came of it is only added to the root, so that no gradient depends on it.
         others: names of tensors with graphs of their own in which it is used as well, as the loss of a discriminator.
         span: where its expression is written: first line and column, last line and column, lines counted from 1, columns
@@ -476,6 +477,7 @@ class GraphCut(NamedTuple):
     is_list: bool = False
     is_of_leaves: bool = False
     switch: str = ""
+    block: Place | None = None
     is_summand: bool = False
     others: tuple[str, ...] = ()
     span: tuple[int, int, int, int] | None = None
@@ -1001,8 +1003,11 @@ def _fault(node: Node) -> str:
 def _nesting_fault(graph: Graph) -> str:
     """Return what is wrong with the modules and frames of a graph, "" if nothing is."""
     modules, regions = graph.modules, graph.regions
-    calls = {"modules": [one.within for one in modules], "functions": [one.within for one in graph.functions]}
-    for word, around in {**calls, "regions": [one.within for one in regions]}.items():
+    for word, around in {
+        "modules": [one.within for one in modules],
+        "functions": [one.within for one in graph.functions],
+        "regions": [one.within for one in regions],
+    }.items():
         for number, within in enumerate(around):
             if not -1 <= within < number:
                 return f"{word}[{number}].within is {within}: neither -1 nor the number of one before it"

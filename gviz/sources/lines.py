@@ -341,9 +341,9 @@ class Lines:
             for one in [one for one in results if one in result.earlier and one not in nearer]:
                 nearer[one] = result
                 in_graph.append(one)
-        groups: dict[tuple[Cut, bool], list[CutResult]] = {}
+        groups: dict[tuple[Cut, bool, bool], list[CutResult]] = {}
         for result in results:
-            groups.setdefault((result.cut, result in nearer), []).append(result)
+            groups.setdefault((result.cut, result in nearer, not result.leaves), []).append(result)
         beside = {
             name: one
             for name, one in names.items()
@@ -354,7 +354,7 @@ class Lines:
         }
         others = {name: cuts_in(graph_nodes([one])) for name, one in beside.items()}
         sums = {name: cuts_added_to([one]) for name, one in beside.items() if others[name]}
-        for (cut, is_used), group in groups.items():
+        for (cut, is_used, _), group in groups.items():
             leaves = {key for one in group for key, (leaf, _) in one.leaves.items() if leaf() is not None}
             behind = tuple(name for name, tensor in names.items() if id(tensor) in leaves)
             place = self.place_if_any(cut.call.cut_at)
@@ -366,12 +366,13 @@ class Lines:
                 is_list=cut.is_list,
                 is_of_leaves=not cut.is_deep,
                 switch=cut.call.switch,
+                block=self.place_if_any(cut.call.block),
                 is_summand=not summed.isdisjoint(group),
                 others=tuple(name for name, cuts in others.items() if not cuts.isdisjoint(group)),
                 added_to=tuple(name for name, cuts in sums.items() if not cuts.isdisjoint(group)),
                 span=self.span(cut.call),
                 is_freed=is_freed_beside(cut.source(), nodes),
-                behind=-1 if after is None else [*groups].index((after.cut, True)) + bool(frozen),
+                behind=-1 if after is None else [*groups].index((after.cut, True, not after.leaves)) + bool(frozen),
                 is_input=not entering.isdisjoint(group),
                 is_idle=not direct.isdisjoint(group) and not_idle.isdisjoint(group),
             )

@@ -10,6 +10,7 @@ from weakref import ref
 
 from gviz.trace.facts import MOST_ITEMS, ByTensor, flat, recall, remember
 from gviz.trace.frames import RunningProgram
+from gviz.trace.listening import SHARES
 from gviz.trace.records import CallRecord, Cut, CutResult
 from gviz.trace.switches import LIBRARY
 
@@ -55,19 +56,14 @@ class OutsideGraph:
 
     def will_detach(self, tensor: Any, call: CallRecord | None) -> None:
         """Note what detach_ is going to take out of its graph, which is gone afterwards."""
-        self.detach_record = (
-            self.record_of_cut(call._replace(name="detach_"), [tensor], is_number=False)
-            if call is not None and tensor.grad_fn is not None
-            else None
-        )
+        cut = call and self.as_cut(call._replace(name="detach_"), is_number=False)
+        self.detach_record = cut if cut is None or tensor.grad_fn is None else self.record_of_cut(cut, [tensor])
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
         """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""
-        is_detached, before = name == "detach_", self.detach_record
-        cuts = before.cuts if is_detached and before is not None else frozenset[CutResult]()
-        reason, frozen = ("detached", ()) if is_detached else ("frozen", (ref(tensor),))
-        record = call._replace(cut_at=call.place, cut_by=name, writes=False)
-        remember(self.records, tensor, record._replace(reason=reason, cuts=cuts, frozen=frozenset(frozen)))
+        frozen = call._replace(cut_at=call.place, cut_by=name, reason="frozen", frozen=frozenset([ref(tensor)]))
+        record = frozen if name != "detach_" or self.detach_record is None else self.detach_record
+        remember(self.records, tensor, record._replace(source=None, writes=False, began=call.began))
 
     def note_made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a tensor outside the graph that a call has made, or has written."""
@@ -77,8 +73,11 @@ class OutsideGraph:
         elif (call.writes and not before.reason) and (
             (record := self.record_of_result(call, args)).reason or record.frozen or record.began
         ):
-            made = record._replace(place=before.place, name=before.name, run=before.run, writes=False)
-            remember(self.records, tensor, made)
+            remember(
+                self.records,
+                tensor,
+                record._replace(place=before.place, name=before.name, run=before.run, writes=False),
+            )
 
     def note_number(self, value: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a number, or an array, that a call has made of a tensor."""
@@ -94,7 +93,7 @@ class OutsideGraph:
 
     def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
         """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
-        given = () if call.name.endswith("_like") else args  # of which it takes the shape alone
+        given = () if call.name.endswith("_like") else args[:1] if call.name.endswith("_as") else args  # shapes alone
         tensors = [one for one in flat(given, MOST_ITEMS) if isinstance(one, self.tensor)]
         inside = [one for one in tensors if one.requires_grad]
         known = [(one, before) for one in tensors if not one.requires_grad and (before := recall(self.records, one))]
@@ -106,16 +105,28 @@ class OutsideGraph:
         ]
         is_open = bool(ways) and self.engine.is_grad_enabled() and call.name not in DETACHES
         frozen = frozenset[Any]().union(*(before.frozen for _, before in (ways if is_open else known)))
-        if inside:
-            is_list = not all(any(one is value for value in args) for one in inside)
-            records.insert(0, self.record_of_cut(call, inside, is_number=is_number, is_list=is_list))
+        cut = self.as_cut(call, is_number=is_number) if inside or records else call
+        earlier = frozenset(
+            one
+            for before in (records if cut.reason == "no_grad" or call.name in SHARES else ())
+            for one in before.cuts
+            if one.cut.call.block != cut.block
+        )
+        if inside or earlier:
+            own = self.record_of_cut(
+                cut,
+                inside or tensors,
+                is_list=not all(any(one is value for value in args) for one in inside),
+                earlier=earlier,
+            )
+            records = [own, *records] if inside else [*records, own]
         if call.name in FROM_NUMBERS and not records and self.numbers:
             ids = {id(one) for value in args[:1] for one in flat(value, MOST_ITEMS) if not isinstance(one, int)}
             records = [record for number, record in self.numbers if id(number) in ids and record.reason]
         if not records:
             return call._replace(frozen=frozen, is_closed=not is_open) if frozen else call
         first = next((one for one in records if one.cuts), records[0])
-        cuts = first.cuts if len(records) == 1 else first.cuts.union(*(one.cuts for one in records))
+        cuts = first.cuts if len(records) == 1 else first.cuts.union(*(one.cuts for one in records)) - earlier
         return first._replace(
             place=call.place,
             name=call.name,
@@ -126,20 +137,27 @@ class OutsideGraph:
             began=call.began,
         )
 
-    def record_of_cut(
-        self, call: CallRecord, tensors: Collection[Any], *, is_number: bool, is_list: bool = False
-    ) -> CallRecord:
-        """Return how a call makes something outside the graph of tensors inside; note the leaves behind them."""
+    def as_cut(self, call: CallRecord, *, is_number: bool) -> CallRecord:
+        """Return a call with why what it makes of a tensor inside a graph is outside, and what switches gradients off."""
         is_on = self.engine.is_grad_enabled() and call.name != CHECKPOINT
-        is_detached = is_number or call.name in DETACHES
-        reason = "detached" if is_detached else "no derivative" if is_on else "no_grad"
-        place, switch = self.frames.switch() if reason == "no_grad" else (None, "")
+        reason = "detached" if is_number or call.name in DETACHES else "no derivative" if is_on else "no_grad"
+        place, switch, block = self.frames.switch() if reason == "no_grad" else (None, "", None)
         switch = switch or (LIBRARY if call.name == CHECKPOINT else "")
-        key = place or call.place, call.name, reason, call.at if reason != "no_grad" else None
-        cut = self.cuts.get(key)
-        if cut is None:
-            record = call._replace(reason=reason, cut_at=key[0], cut_by=call.name, switch=switch)
-            cut = self.cuts[key] = Cut(record)
+        return call._replace(reason=reason, cut_at=place or call.place, cut_by=call.name, switch=switch, block=block)
+
+    def record_of_cut(
+        self, call: CallRecord, tensors: Collection[Any], *, is_list: bool = False, earlier: Collection[CutResult] = ()
+    ) -> CallRecord:
+        """Return how a call makes something outside the graph of tensors; note the leaves behind them.
+
+        Args:
+            call: of :meth:`as_cut`.
+            tensors: those inside; others, if there are none.
+            is_list: whether they came in a list.
+            earlier: what has come of cuts before that this call would have made, as well.
+        """
+        key = call.cut_at, call.name, call.reason, call.at if call.reason != "no_grad" else None
+        cut = self.cuts.setdefault(key, Cut(call))
         cut.is_list, cut.last_run = cut.is_list or is_list, self.frames.runs
         cut.runs += 2 if call.writes else 1  # a write into what is outside already is not told again
-        return cut.add_tensors(tensors)
+        return cut.add_tensors(tensors, earlier)

@@ -25,9 +25,9 @@ PRECALL = 4
 Chain: TypeAlias = tuple[tuple[CodeType, int], ...]
 """Where functions of a program stand that are running: the code of each, and the instruction; the innermost first."""
 
-Switched: TypeAlias = tuple[Place | None, Place | None, str, CodeType]
-"""The line of an instruction of the program, None in a library; the line to blame if gradients are off there, and what
-switches them off; the code."""
+Switched: TypeAlias = tuple[Place | None, Place | None, str, Place | None, CodeType]
+"""The line of an instruction of the program, None in a library; the line to blame if gradients are off there, what
+switches them off, and the first line on which it does; the code."""
 
 
 class RunningProgram:
@@ -112,34 +112,39 @@ class RunningProgram:
             stack.append((one, FunctionCall(name, self.counts[one.f_code], stack[-1][1] if stack else None)))
         return stack[-1][1] if stack else None
 
-    def switch(self) -> tuple[Place | None, str]:
-        """Return the line on which gradients are switched off, and what does that; None where nothing tells."""
+    def switch(self) -> tuple[Place | None, str, Place | None]:
+        """Return the line on which gradients are switched off, what does that, and from which line on.
+
+        None where nothing tells.
+        """
         frame: Any = sys._getframe(1)  # noqa: SLF001 - as above
         is_of_library_now = False
         while frame is not None:
-            line, at, switch, _ = self.switched.get((id(frame.f_code), frame.f_lasti)) or self.find_switch(
+            line, at, switch, first, _ = self.switched.get((id(frame.f_code), frame.f_lasti)) or self.find_switch(
                 frame.f_code, frame.f_lasti
             )
             if line is None:
                 is_of_library_now = is_of_library_now or bool(switch)
             elif is_of_library_now or switch:
-                return (line, LIBRARY) if is_of_library_now else (at, switch)
+                return (line, LIBRARY, line) if is_of_library_now else (at, switch, first)
             frame = frame.f_back
-        return None, ""
+        return None, "", None
 
     def find_switch(self, code: CodeType, instruction: int) -> Switched:
         """Return what is known of an instruction that makes a call, which each result without gradients asks for."""
         if not self.is_ours(code.co_filename):
-            entry: Switched = None, None, LIBRARY if is_of_library(code) else "", code
+            entry: Switched = None, None, LIBRARY if is_of_library(code) else "", None, code
         else:
             line = self.line_of(code, instruction)
-            around = [
-                (first, at or line, text)
-                for first, last, at, text in self.spans(code.co_filename)
-                if first <= line <= last
-            ]
-            _, at, switch = max(around, default=(0, 0, ""))  # the innermost
-            entry = Place(line, code.co_filename), Place(at, code.co_filename), switch, code
+            around = (one for one in self.spans(code.co_filename) if one[0] <= line <= one[1])
+            first, _, at, switch = max(around, key=lambda one: one[0], default=(0, 0, 0, ""))  # the innermost
+            entry = (
+                Place(line, code.co_filename),
+                Place(at or line, code.co_filename),
+                switch,
+                Place(first, code.co_filename),
+                code,
+            )
         self.switched[id(code), instruction] = entry
         return entry
 

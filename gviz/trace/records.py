@@ -34,6 +34,7 @@ class CallRecord(NamedTuple):
         cut_at: where that happened: here, or where the tensor was made that this one was made from.
         cut_by: the name of the call that it happened in.
         switch: what had switched gradients off there, as the program has it; "" for another reason.
+        block: the first line of the block, or of the function, in which it had; None where there is none.
         source: the tensor inside, weakly.
         writes: whether it wrote its result into the memory of its first argument.
         cuts: what cut it off from the graph: several calls, if it was made from several such tensors.
@@ -53,6 +54,7 @@ class CallRecord(NamedTuple):
     cut_at: Place | None = None
     cut_by: str = ""
     switch: str = ""
+    block: Place | None = None
     source: Any = None
     writes: bool = False
     cuts: frozenset[CutResult] = frozenset()
@@ -137,18 +139,19 @@ class Cut:
         self.effort, self.is_number = EFFORT, False  # whether numbers came of it, which nobody can follow
         self.is_list, self.is_deep = False, False  # whether it took a list of tensors, and one that is no leaf
 
-    def add_tensors(self, tensors: Collection[Any]) -> CallRecord:
-        """Note that tensors are cut off by one call; return what is known of the result."""
+    def add_tensors(self, tensors: Collection[Any], earlier: Collection[CutResult]) -> CallRecord:
+        """Note that one call cuts off tensors, and what came of earlier cuts; return what is known of the result."""
         owners = [*map(owner_under_no_grad, tensors)]
         self.is_deep = self.is_deep or any(one.grad_fn is not None for one in owners)
         result = self.result_of(owners) if self.effort > 0 or not self.results else [*self.results.values()][-1]
+        result.earlier.update(earlier)
         self.source = ref(owners[0])
         return self.call._replace(source=self.source, cuts=result.as_set)
 
     def result_of(self, tensors: Collection[Any]) -> CutResult:
         """Return what comes of tensors, by the leaves behind them: those of each run of a loop are mostly the same."""
         nodes = graph_nodes(tensors)
-        own = (one for one in tensors if one.grad_fn is None)
+        own = (one for one in tensors if one.grad_fn is None and one.requires_grad)
         leaves = [one for one in (*nodes.values(), *own) if one is not None]
         self.effort -= len(nodes) + 10
         key = frozenset(map(id, leaves))

@@ -893,3 +893,78 @@ def test_an_encoder_that_is_cut_off_is_told_with_the_cut_where_no_optimizer_says
     if "requires_grad" not in line:
         graph = graph_of(tmp_path, program.replace(line, f"with torch.no_grad(): {mend}"), engine)
         assert why(graph, "enc.weight").verdict == "not trained"  # a block around it is meant
+
+
+GATE = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+lin, gate, out, x = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 1), torch.randn(6, 4)
+opt = torch.optim.SGD([*lin.parameters(), *gate.parameters(), *out.parameters()], lr=0.1)
+def soft(s):
+    weight = (s - s.amax(1, keepdim=True).detach()).exp()
+    return weight / weight.sum(1, keepdim=True)
+h = torch.tanh(lin(x))
+{}
+loss = out(a * h).pow(2).mean()
+loss.backward()
+opt.step()
+"""
+
+OUT = "take the line, and what is computed from it there, out of torch.no_grad()"
+
+SHUT = {
+    "a sound detach() in a function that a block is around": (
+        "with torch.no_grad():\n    a = soft(gate(h))",
+        ("no_grad", [11], OUT),
+        "a = soft(gate(h))",
+    ),
+    "a sound detach() before the block": (
+        "g = gate(h)\nscale = g.abs().max().detach()\nwith torch.no_grad():\n    a = torch.sigmoid(g / scale)",
+        ("no_grad", [13], OUT),
+        "g = gate(h)\nscale = g.abs().max().detach()\na = torch.sigmoid(g / scale)",
+    ),
+    "only the shape of what has a graph": (
+        "with torch.no_grad():\n    n = torch.arange(4).expand_as(h)\na = gate(h).detach().gather(1, n)",
+        ("detached", [12], "a = gate(h).gather(1, n)"),
+        "with torch.no_grad():\n    n = torch.arange(4).expand_as(h)\na = gate(h).gather(1, n)",
+    ),
+    "a detach() within the block": (
+        "with torch.no_grad():\n    g = gate(h).detach()\n    a = torch.sigmoid(g)",
+        ("no_grad", [11, 12], f"{OUT}; and then g = gate(h)"),
+        "g = gate(h)\na = torch.sigmoid(g)",
+    ),
+    "a detach() between two operations of a line in the block": (
+        "with torch.no_grad():\n    a = torch.sigmoid((gate(h) * 2).detach() * 3)",
+        ("no_grad", [11], f"{OUT}; and then a = torch.sigmoid(gate(h) * 2 * 3)"),
+        "a = torch.sigmoid(gate(h) * 2 * 3)",
+    ),
+    "a detach() of what the block has made": (
+        "with torch.no_grad():\n    g = gate(h)\na = torch.sigmoid(g.detach())",
+        ("no_grad", [11, 12], f"{OUT}; and then a = torch.sigmoid(g)"),
+        "g = gate(h)\na = torch.sigmoid(g)",
+    ),
+    "one block after another": (
+        "with torch.no_grad():\n    g = gate(h)\nwith torch.no_grad():\n    a = torch.sigmoid(g)",
+        ("no_grad", [11, 13], OUT),
+        "g = gate(h)\na = torch.sigmoid(g)",
+    ),
+    "a block that only a log is made in": (
+        "with torch.no_grad():\n    print(float(gate(h).mean()))\na = torch.sigmoid(gate(h).detach())",
+        ("detached", [12], "a = torch.sigmoid(gate(h))"),
+        "a = torch.sigmoid(gate(h))",
+    ),
+}
+"""Cuts of which only one alone, or only all together, would let the gradient through: without them as it should be."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", SHUT)
+def test_a_cut_is_blamed_that_alone_would_let_a_gradient_through_and_else_all_that_are_in_its_way(
+    tmp_path: Path, case: str, engine: str
+) -> None:
+    lines, answer, better = SHUT[case]
+    cause = why(graph_of(tmp_path, GATE.format(lines), engine), "gate.weight")
+    assert (cause.verdict, [place.line for place, _ in cause.lines], cause.mend) == answer, cause
+    assert "places" not in cause.what
+    assert has_gradient(graph_of(tmp_path, GATE.format(better), engine), "gate.weight")

@@ -120,7 +120,7 @@ loss.requires_grad_()
 loss.backward()
 """,
         "false cure",
-        "was cut off by .data; on another way, the gradients that autograd returns have no graph of their own",
+        "without create_graph=True; on another way, what is made from w was cut off by .data",
         [9, 8, 11],
         "fast = [one - 0.1 * g for one, g in zip([w, b], grads)]",
     ),
