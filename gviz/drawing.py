@@ -490,7 +490,7 @@ def graph(
     graph = with_other_gradients(walk(roots, names, saved=saved, most=most, flow=nodes), changes)
     graph = as_it_is_now(graph, {**names, **roots})
     if model is not None:
-        graph = in_modules(graph, model, graph_nodes(roots.values()).values())
+        graph = in_modules(graph, model)
     return drawing_of(graph, view)
 
 

@@ -129,7 +129,7 @@ def live_graph(tensors: Nest, parameters: Mapping[str, TensorLike], model: Param
     codes = (*dict.fromkeys(lines.values()),)
     graph = with_leaf_gradients(graph, {**names, **roots}, grads).changed(codes=codes)
     if model is not None:
-        graph = in_modules(graph, model, leaves)
+        graph = in_modules(graph, model)
         graph = with_missed(graph, {name: part for name, (_, part) in missed.items()})
     stop = Stop(grads.error, code=f"{next(iter(roots))}.backward()") if grads.error else None
     return drawing_of(graph.changed(stop=stop))

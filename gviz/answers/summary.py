@@ -23,6 +23,12 @@ LONGEST_STEP, WIDTH = 40, 80
 
 DIGITS = 4
 
+NOT_SEEN = (
+    "which operations a module has recorded, and whether more repeat, is known of a program that gviz runs: "
+    "gviz summary SCRIPT"
+)
+"""What stands below modules that names of parameters alone tell."""
+
 
 class ModuleRow(NamedTuple):
     """What the calls of a module come to, with those within it.
@@ -177,6 +183,8 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
             kinds[one.path] = one.kind or kinds.get(one.path, "")
             if one.call or node.kind == "operation":
                 calls.setdefault(one.path, set()).update([one.call] * (one.call > 0))
+    if graph.guesses_modules:  # of a module whose parameters others use, too, no operation may be known
+        calls |= {path: set() for path in inside if path not in calls}
     leaves = {node.name: node for node in graph.nodes if node.kind == "leaf"}
     for path, name in shared_parameters(graph):
         if path in inside and name in leaves:
@@ -190,7 +198,8 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
             yield ModuleRow(path, kinds.get(path, ""), None, nothing, rest, nothing, None)
             continue
         card, number = card_of(inside[path], kinds[path], (), ()), len(calls[path]) or None
-        yield ModuleRow(path, card.kind, number, card.operations, card.elements + rest, card.kept, card.grad)
+        operations = None if graph.guesses_modules else card.operations
+        yield ModuleRow(path, card.kind, number, operations, card.elements + rest, card.kept, card.grad)
 
 
 def module_columns(graph: Graph, names: Iterable[str] = ()) -> dict[str, list[Any]]:
@@ -307,9 +316,11 @@ def summary_lines(short: GraphSummary, source: str = "", arguments: str = "") ->
     if short.modules:
         heads = ("module", "class", "calls", "operations", "numbers", "saved", "‖grad‖")
         cells = [(one.path, *map(fact_text, BY_MODULE, one[1:])) for one in short.modules[:MOST_MODULES]]
-        rows += ["", *aligned_text([heads, *cells]).rstrip("\n").split("\n")]
+        known = [column for column in zip(heads, *cells, strict=True) if any(column[1:])]
+        rows += ["", *aligned_text([*zip(*known, strict=True)]).rstrip("\n").split("\n")]
         rest = len(short.modules) - MOST_MODULES
         rows += [f"… {rest:,} more modules (--json lists all)"] if rest > 0 else []
+        rows += wrap(NOT_SEEN, WIDTH) if all(one.operations is None for one in short.modules) else []
     if not source:
         return [*rows, "", "draw it: gviz.graph(loss) of tensors, gviz.read(source) of a source"]
     return [*rows, "", " ".join(filter(None, ["draw it: gviz render", source, short.command, arguments]))]

@@ -81,7 +81,8 @@ def marked_box(graph: Graph, node: Node, change: Difference | None) -> Node:
     if change is None:
         return Node(node.id, UNCHANGED, title_of_node(graph, node) if node.kind != "accumulate" else node.label)
     title = node.label if node.kind == "accumulate" else title_of_node(graph, node)
-    lines = [node.scope] * bool(node.scope and node.kind == "operation")
+    how = ", as names of parameters tell" * graph.guesses_modules
+    lines = [f"{node.scope}{how}"] * bool(node.scope and node.kind == "operation")
     lines += [short(str(field), LONGEST_FIELD) for field in change.fields]
     return Node(node.id, SIGNS[change.sign], f"{change.sign} {title}", expression="\n".join(lines))
 

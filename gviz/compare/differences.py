@@ -36,6 +36,9 @@ MOST_ROWS = 60
 MOST_INSIDE = 4
 """Boxes that are listed of a module that one graph has alone."""
 
+NAMES_TELL = "modules are those that names of parameters tell"
+"""What is said of modules where nobody has seen the operations being recorded."""
+
 LONGEST_INPUTS, LONGEST_CODE = 60, 80
 """Characters of a list of inputs, and of a place with its line."""
 
@@ -233,14 +236,20 @@ class GraphDifferences:
             return f"the same: {amount(both, 'box', 'boxes')} in both{but_for}"
         words = ", ".join(f"{count} {word}" for word, count in self.counts.items())
         same = amount(both - self.counts["changed"], "box", "boxes")
-        rows = [f"different: {words}; {same} as before{but_for}", ""]
+        is_told = any(graph.guesses_modules for graph in self.sides)
+        rows = [f"different: {words}; {same} as before{but_for}", *[NAMES_TELL] * is_told, ""]
         has_modules = self.first.has_modules or self.second.has_modules
-        kinds = {one.module.path: one.module.kind for graph in self.sides for one in graph.nodes if one.module}
+        titles = {
+            one.module.path: f"{one.module.path} {one.module.kind}".rstrip()
+            for graph in self.sides
+            for one in graph.nodes
+            if one.module is not None
+        }
+        titles[""] = "module not known" if is_told else "outside of modules"
         for path, sign in self.modules.items():
             inside = [change for change in self.changes if change.is_counted and change.node.scope == path]
             is_brief = has_modules and bool(path) and sign != CHANGED and len(inside) > MOST_INSIDE
-            title = f"{sign} {path or 'outside of modules'} {kinds.get(path, '')}".rstrip()
-            rows += [title + f", {len(inside)} boxes" * is_brief] * has_modules
+            rows += [f"{sign} {titles[path]}" + f", {len(inside)} boxes" * is_brief] * has_modules
             for change in () if is_brief else inside:
                 rows += [f"{'  ' * has_modules}{line}" for line in self.lines_of(change)]
         more = len(rows) - MOST_ROWS

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Self
 from gviz.graphs import codec
 from gviz.graphs.numbers import Numbers, Sizes
 from gviz.reaching import first_to_last
-from gviz.text import excerpt
+from gviz.text import amount, excerpt
 
 KINDS = (
     "operation",
@@ -786,8 +786,9 @@ class Graph:
         earlier: the run of the last line that had run when the backward before this one was called; 0 if this was the first.
         is_followed: whether the program called another backward after the one that it is of.
         is_first_bad: whether that one was the first that left what is not finite, as all after it did.
-        modules: the calls of modules that others were made in, each after the one that it was made in; then modules
-            that have recorded nothing, though their parameters are there, with the call 0.
+        modules: the calls of modules that others were made in, each after the one that it was made in; then, with the
+            call 0, modules that have recorded nothing, though their parameters are there, or, where nobody has seen
+            what they record, of which no node is.
         functions: likewise the calls of functions of the program, where that was asked for.
         regions: frames around nodes, each after the one that it is in.
         remarks: what a picture says of what was left out or put together.
@@ -856,9 +857,8 @@ class Graph:
 
     def summary(self, word: str) -> str:
         """Return the word, the title and the size, as a short representation has them."""
-        boxes = "1 box" if len(self.nodes) == 1 else f"{len(self.nodes)} boxes"
-        arrows = "1 arrow" if len(self.edges) == 1 else f"{len(self.edges)} arrows"
-        return f"{' '.join(filter(None, [word, excerpt(self.title)]))}: {boxes}, {arrows}"
+        size = f"{amount(len(self.nodes), 'box', 'boxes')}, {amount(len(self.edges), 'arrow')}"
+        return f"{' '.join(filter(None, [word, excerpt(self.title)]))}: {size}"
 
     @cached_property
     def by_id(self) -> dict[str, Node]:
@@ -895,6 +895,13 @@ class Graph:
     def has_modules(self) -> bool:
         """Whether operations know the module, or the name scope, that they were recorded in."""
         return any(node.module is not None for node in self.nodes if node.kind == "operation")
+
+    @cached_property
+    def guesses_modules(self) -> bool:
+        """Whether nobody has seen its operations being recorded, and names of parameters alone tell their modules."""
+        return self.kind != "static" and {
+            node.module.call for node in self.nodes if node.kind in ("operation", "group") and node.module is not None
+        } == {0}
 
     @cached_property
     def has_hooks(self) -> bool:
@@ -1002,22 +1009,17 @@ def _fault(node: Node) -> str:
 
 def _nesting_fault(graph: Graph) -> str:
     """Return what is wrong with the modules and frames of a graph, "" if nothing is."""
-    modules, regions = graph.modules, graph.regions
-    for word, around in {
-        "modules": [one.within for one in modules],
-        "functions": [one.within for one in graph.functions],
-        "regions": [one.within for one in regions],
-    }.items():
-        for number, within in enumerate(around):
-            if not -1 <= within < number:
-                return f"{word}[{number}].within is {within}: neither -1 nor the number of one before it"
-    for number, one in enumerate(regions):
+    for word in ("modules", "functions", "regions"):
+        for number, one in enumerate(getattr(graph, word)):
+            if not -1 <= one.within < number:
+                return f"{word}[{number}].within is {one.within}: neither -1 nor the number of one before it"
+    for number, one in enumerate(graph.regions):
         if one.times < 1:
             return f"regions[{number}].times is {one.times}: a frame stands for one block at least"
     for node in graph.nodes:
-        if not -1 <= node.region < len(regions):
+        if not -1 <= node.region < len(graph.regions):
             return f"node {excerpt(repr(node.id))}: there is no region {node.region}"
-        if node.module is not None and not -1 <= node.module.within < len(modules):
+        if node.module is not None and not -1 <= node.module.within < len(graph.modules):
             return f"node {excerpt(repr(node.id))}: there is no module {node.module.within} to be within"
         if node.place is not None and not -1 <= node.place.call < len(graph.functions):
             return f"node {excerpt(repr(node.id))}: there is no call {node.place.call} of a function to be in"

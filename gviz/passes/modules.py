@@ -38,10 +38,7 @@ def with_modules(graph: Graph, kinds: Mapping[str, str] | None = None) -> Graph:
     """
     if graph.kind == "static" or graph.has_modules:
         return graph
-    paths = {**paths_of_operations(graph), **{node.id: path_of(node) for node in graph.nodes if node.kind == "leaf"}}
-    for edge in graph.edges:
-        if graph.by_id[edge.target].kind == "accumulate":
-            paths[edge.target] = paths.get(edge.source, ())
+    paths = paths_of_nodes(graph)
 
     def with_module(node: Node) -> Node:
         path = ".".join(paths.get(node.id, ()))
@@ -54,17 +51,17 @@ def with_modules(graph: Graph, kinds: Mapping[str, str] | None = None) -> Graph:
     return replace(graph, nodes=tuple(map(with_module, graph.nodes)))
 
 
-def in_modules(graph: Graph, model: Params, leaves: Iterable[object]) -> Graph:
+def in_modules(graph: Graph, model: Params) -> Graph:
     """Return a graph whose nodes know their modules, as far as names of parameters tell, with the classes of these."""
     models = {"": model} if hasattr(model, "named_modules") else model
-    modules = [
-        (".".join(filter(None, (name, path))), module)
+    kinds = {
+        ".".join(filter(None, (name, path))): type(module).__name__
         for name, one in (models.items() if isinstance(models, Mapping) else ())
         for path, module in (one.named_modules() if hasattr(one, "named_modules") else ())
-    ]
-    graph = with_modules(graph, {path: type(module).__name__ for path, module in modules})
-    seen = [node.module for node in graph.nodes if node.module is not None]
-    return graph.changed(modules=idle_modules(modules, leaves, seen))
+    }
+    graph = with_modules(graph, kinds)
+    paths = {"", *(node.scope for node in graph.nodes)}
+    return graph.changed(modules=tuple(Module(path, kind) for path, kind in kinds.items() if path not in paths))
 
 
 def idle_modules(
@@ -91,11 +88,11 @@ def path_of(node: Node) -> Path:
     return tuple(DOT.split(node.name)[:-1]) if node.name else ()
 
 
-def paths_of_operations(graph: Graph) -> dict[str, Path]:
-    """Return the path of the module that each operation belongs to.
+def paths_of_nodes(graph: Graph) -> dict[str, Path]:
+    """Return the path of the module that each operation belongs to, and each leaf, with what fills its gradient.
 
-    It is that whose parameters the operation works on, as they are or transposed and the like; else the innermost that
-    holds something that the operation is made from and something that is made from it.
+    Of an operation it is that whose parameters it works on, as they are or transposed and the like; else the innermost
+    that holds something that the operation is made from and something that is made from it.
     """
     nodes = [*graph.inputs_first()]
     sources = {
@@ -103,9 +100,7 @@ def paths_of_operations(graph: Graph) -> dict[str, Path]:
         for node, edges in graph.inputs.items()
     }
     parameters = {node.id: path for node in nodes if node.kind == "leaf" and (path := path_of(node))}
-    own = {
-        node.id: parts_of(node.module.path) for node in nodes if node.kind == "operation" and node.module is not None
-    }
+    own: dict[str, Path] = {}
     derived: dict[str, Path] = {}
     for node in nodes:
         direct = [parameters[source] for source in sources[node.id] if source in parameters]
@@ -130,7 +125,7 @@ def paths_of_operations(graph: Graph) -> dict[str, Path]:
             above = {before.get(other, ()) for other in sources[node.id]}
             below = {after.get(other, ()) for other in users[node.id]}
             own[node.id] = max(map(common, product(above, below)), key=len, default=())
-    return own
+    return {**parameters, **own}
 
 
 def parts_of(path: str) -> Path:

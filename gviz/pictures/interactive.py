@@ -235,7 +235,7 @@ def box_data(graph: Graph, node: Node, tables: Tables) -> tuple[object, ...]:
     What is empty at the end is left out; no kind is that of an operation.
     """
     reasons = once(graph, grad_reasons, lambda: grad_reasons(graph))
-    told = [*box_facts(node), *([("grad is", reasons[node.id])] if node.id in reasons else [])]
+    told = [*box_facts(graph, node), *([("grad is", reasons[node.id])] if node.id in reasons else [])]
     facts = tuple(number_in(tables.facts, (key, visible(text))) for key, text in told)
     line: int | str = ""
     if node.place is not None and (code := graph.code_at(node.place)):
@@ -282,12 +282,13 @@ def edge_data(edge: Edge, number: dict[str, int]) -> list[object]:
     return ends + texts
 
 
-def box_facts(node: Node) -> Iterator[tuple[str, str]]:
+def box_facts(graph: Graph, node: Node) -> Iterator[tuple[str, str]]:
     """Yield what a page tells of a box besides, as names and texts."""
     if node.kind == "operation" and node.expression:
         yield "computes", short(node.expression, LONGEST_FACT)
     if node.module is not None and node.module.path:
-        yield "module", f"{node.module.path} {node.module.kind}".strip()
+        how = ", as names of parameters tell" * (graph.guesses_modules and node.kind != "leaf")
+        yield "module", f"{node.module.path} {node.module.kind}".strip() + how
     if node.shape is not None:
         yield "shape", shape_text(node.shape)
     if node.dtype:

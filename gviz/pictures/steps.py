@@ -199,7 +199,7 @@ class StepBuilder:
     # ---------------------------------------------------------------- forward
     def runs(self, order: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the operations that are one step: each by itself, or those one behind the other of a module's call."""
-        if self.options.every != "module":
+        if self.options.every != "module" or self.graph.guesses_modules:  # of which no call is known
             return [(node,) for node in order]
         groups = groupby(order, lambda node: self.nodes[node].module or node)
         return [tuple(group) for _, group in groups]

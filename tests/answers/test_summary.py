@@ -147,6 +147,39 @@ def test_a_table_by_module_counts_frozen_parameters_and_says_no_calls_that_nobod
         gviz.inspect(loss, model=net, by="module", columns=["parms"])
 
 
+@pytest.mark.parametrize("engine", ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)])
+def test_of_tensors_no_operations_are_counted_that_names_of_parameters_alone_give_to_a_module(
+    tmp_path: Path, engine: str
+) -> None:
+    """The sum of two embeddings is no operation of one of them, and a list that calls nothing has its class, too."""
+    torch = pytest.importorskip(engine)
+    nn = torch.nn
+    net = nn.ModuleDict({"words": nn.Embedding(4, 3), "places": nn.Embedding(4, 3), "heads": nn.ModuleList()})
+    net["heads"].append(nn.Linear(3, 2))
+    tied = net["words"].weight * net["places"].weight
+    ids = torch.tensor([1, 2])
+    both = net["words"](ids) + net["places"](ids)
+    loss = net["heads"][0](both).sum() + tied.sum()
+    loss.backward()
+    short = gviz.summary(loss, net)
+    rows = {row.path: row for row in short.modules}
+    assert {path: row.kind for path, row in rows.items()} == {
+        "words": "Embedding",
+        "places": "Embedding",
+        "heads": "ModuleList",
+        "heads.0": "Linear",
+    }
+    assert {(row.calls, row.operations, row.kept) for row in rows.values()} == {(None, None, None)}
+    assert [rows[path].parameters for path in ("words", "places", "heads")] == [12, 12, 8]
+    assert rows["words"].grad == pytest.approx(float(net["words"].weight.grad.norm()))
+    lines = summary_lines(short)
+    assert "module   class       numbers  ‖grad‖" in lines
+    assert "gviz summary SCRIPT" in " ".join(lines)
+    assert gviz.inspect(loss, model=net, by="module").columns()["operations"] == [""] * 4
+    gviz.save(loss, tmp_path / "run.json", model=net)
+    assert gviz.summary(gviz.read(tmp_path / "run.json")).modules == short.modules
+
+
 def test_frozen_modules_of_a_program_have_a_row(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text(
         "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))\n"

@@ -208,6 +208,35 @@ def test_the_picture_marks_what_differs_and_folds_what_is_far(tmp_path: Path) ->
     assert "+ SigmoidBackward0" in (tmp_path / "d.svg").read_text("utf-8").replace("&#160;", " ")
 
 
+@pytest.mark.parametrize("engine", ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)])
+def test_what_names_of_parameters_do_not_tell_is_not_said_to_be_outside_of_modules(tmp_path: Path, engine: str) -> None:
+    """A residual connection of two blocks: its sums are made in both, though names tell the list, or nothing."""
+    library: Any = pytest.importorskip(engine)
+    nn = library.nn
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, is_residual: bool) -> None:
+            super().__init__()
+            self.inner, self.is_residual = nn.Linear(3, 3), is_residual
+
+        def forward(self, x: Any) -> Any:
+            y = self.inner(x).tanh()
+            return x + y if self.is_residual else y
+
+    graphs = []
+    for is_residual in (False, True):
+        net = nn.ModuleDict({"blocks": nn.Sequential(Block(is_residual), Block(is_residual))})
+        graphs.append(gviz.graph(net["blocks"](library.ones(2, 3, requires_grad=True)).sum(), model=net))
+    assert graphs[0].guesses_modules
+    diff = Diff(graphs[0], graphs[1])
+    lines = str(diff).splitlines()
+    assert lines[1] == "modules are those that names of parameters tell"
+    assert "~ module not known" in lines
+    assert not any("outside of modules" in line for line in lines)
+    diff.save(tmp_path / "d.dot")
+    assert "blocks, as names of parameters tell" in (tmp_path / "d.dot").read_text("utf-8")
+
+
 def test_the_variable_of_a_caller_is_no_name_of_the_root() -> None:
     w = torch.ones(2, requires_grad=True)
     loss = (w * 2).sum()

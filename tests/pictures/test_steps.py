@@ -584,6 +584,16 @@ def test_a_step_may_be_the_call_of_a_module(tmp_path: Path) -> None:
     assert by_module[-1].computed == by_operation[-1].computed
 
 
+def test_no_step_is_a_call_of_a_module_that_names_of_parameters_alone_tell() -> None:
+    from gviz import engine as torch, graph as graph_of
+
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    graph = dataflow(graph_of(net(torch.ones(1, 2)).sum(), model=net, flow=True))
+    assert any(node.module is not None for node in graph.nodes if node.kind == "operation")
+    by_operation, by_module = (steps_of(graph, RenderOptions(every=every)) for every in ("operation", "module"))
+    assert by_module == by_operation
+
+
 UPDATED = """\
 import torch
 w = torch.tensor(3.0, requires_grad=True)

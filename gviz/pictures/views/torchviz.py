@@ -109,10 +109,7 @@ def _legend(graph: Graph, drawn: Iterable[Statement], options: RenderOptions) ->
     kinds |= {leaf_kind(graph.by_id[root]) for root in graph.roots if root not in results and not is_static}
     texts = {**LEGEND, **STATIC_LEGEND} if is_static and "leaf" in kinds else STATIC_LEGEND if is_static else LEGEND
     if options.groups and not is_static:
-        module = next(
-            (node.module for node in graph.nodes if node.kind in ("group", "operation") and node.module), None
-        )
-        is_told = options.groups == "module" and module is not None and not module.call
+        is_told = options.groups == "module" and graph.guesses_modules
         texts = {**texts, "group": GROUPS["names" if is_told else options.groups]}
     way = WAYS[options.direction]
     back = f"{way.back} derivatives" if options.gradients == "beside" and derivative_ids(graph) else ""
