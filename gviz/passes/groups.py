@@ -136,7 +136,10 @@ class Groups:
         self.own: dict[str, int] = {}
         """The innermost group of each node, by its number; -1 for none."""
         self.by = by
-        called = tuple(one for one in self.graph.modules if one.call)
+        modules = (*self.graph.modules, *(node.module for node in self.graph.nodes))
+        self.kinds = {one.path: one.kind for one in modules if one is not None}
+        """The classes of modules, by their paths."""
+        called = (one for one in self.graph.modules if one.call)
         parts = {"module": called, "function": graph.functions, "line": ()}[by]
         at: list[int] = []  # where the groups are that the graph lists, each after the one around it
         for one in parts:
@@ -183,7 +186,8 @@ class Groups:
         ends = [
             end for end, part in enumerate([*parts[1:], ""], 1) if not part.isdigit()
         ]  # a list and a number are one
-        return -1, [Module(".".join(parts[:end]), module.kind * (end == len(parts))) for end in ends]
+        paths = (".".join(parts[:end]) for end in ends)
+        return -1, [Module(path, self.kinds.get(path, "")) for path in paths]
 
     def functions_of(self, node: Node) -> Chain:
         """Return the call of a function of the program that an operation was recorded in."""

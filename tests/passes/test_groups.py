@@ -147,6 +147,28 @@ def test_names_of_parameters_tell_modules_and_the_picture_says_so() -> None:
     assert "as names of parameters tell" in str(render(drawing, "dot", RenderOptions(by="module", depth=1)))
 
 
+def test_a_module_that_names_of_parameters_tell_is_one_group_with_its_class() -> None:
+    """What stands between layers of a module, and the layers in it: so it was there twice, once without its class."""
+    from gviz import engine as torch, graph
+    from gviz.pictures.options import RenderOptions
+    from gviz.render import render
+
+    nn = torch.nn
+    part = nn.ModuleDict({"one": nn.Linear(2, 2), "two": nn.Linear(2, 2)})
+    net = nn.ModuleDict({"part": part, "head": nn.Linear(2, 1)})
+    drawing = graph(net["head"](part["two"](part["one"](torch.ones(1, 2)).tanh())).sum(), model=net)
+    groups = Groups(drawing, "module")
+    titles = [(group.path, group.kind) for group in groups.tree]
+    assert sorted(titles) == [
+        ("head", "Linear"),
+        ("part", "ModuleDict"),
+        ("part.one", "Linear"),
+        ("part.two", "Linear"),
+    ]
+    page = str(render(drawing, "html", RenderOptions()))
+    assert "part.one Linear, as names of parameters tell" in page
+
+
 def test_a_large_picture_is_of_modules_by_itself(gviz: Program) -> None:
     net = write_net(gviz, 8)
     said = gviz("render", net, "-o", "y.svg").err
