@@ -209,7 +209,10 @@ def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[st
         )
         read = {*re.findall(r"\w+", case.code_of(lines).partition("=")[2])}
         if (lines != root or not root) and read.isdisjoint((other, case.root)):
-            yield detached_in(case, name, other) or f"{name}.detach() where {other} is computed from it"
+            in_words = f"{name}.detach() where {other} is computed from it" * (
+                [name] == fixes.assigned_in(case.code_of(case.line_of(cut.place)))  # else another may be used there
+            )
+            yield from filter(None, [detached_in(case, name, other) or in_words])
 
 
 def detached_in(case: Diagnosis, name: str, other: str) -> str:

@@ -968,3 +968,24 @@ def test_a_cut_is_blamed_that_alone_would_let_a_gradient_through_and_else_all_th
     assert (cause.verdict, [place.line for place, _ in cause.lines], cause.mend) == answer, cause
     assert "places" not in cause.what
     assert has_gradient(graph_of(tmp_path, GATE.format(better), engine), "gate.weight")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_another_root_is_not_said_to_be_computed_from_one_of_several_results(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+router, expert, x = nn.Linear(4, 3), nn.Linear(4, 4), torch.randn(5, 4)
+opt = torch.optim.SGD([*router.parameters(), *expert.parameters()], lr=0.1)
+probability = torch.softmax(router(x), -1)
+weight, chosen = probability.detach().topk(2, -1)
+share = nn.functional.one_hot(chosen, 3).float().mean((0, 1))
+balance = (share * expert(x).mean()).sum()
+loss = (expert(x) * weight.sum(-1, keepdim=True)).pow(2).mean()
+loss.backward()
+opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "router.weight")
+    assert (cause.verdict, cause.mend) == ("detached", "weight, chosen = probability.topk(2, -1)"), cause
+    assert has_gradient(graph_of(tmp_path, program.replace(".detach()", ""), engine), "router.weight")
