@@ -120,11 +120,10 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
 def rounding_errors(graph: Graph) -> dict[str, tuple[str, str]]:
     """Return the leaves whose gradients are 0 but for rounding: each with a sentence that says why, and the mend."""
     (kind, constant), root = constant_sum(graph), name_of_root(graph)
-    of_root = {
+    return {
         name: (f"{name} is a rounding error: {root} does not depend on it", NORMALIZED.format(kind))
         for name in constant
-    }
-    return of_root | {
+    } | {
         name: (f"{name} is a rounding error: {norm} takes away again what it adds", WITHOUT_BIAS)
         for name, norm in shifts_of_norms(graph)
     }

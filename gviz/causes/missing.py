@@ -38,30 +38,44 @@ def took_name(facts: TensorFacts) -> bool:
     """Return whether a tensor took over the name of a leaf: one in the graph, or one that its own line names.
 
     It has, if it is a leaf that was made after backward; if another leaf of its shape had the name at backward, and it
-    is made of that; or if its line computes it from ``.grad`` of what the line gives the name to.
+    is made of that; or if its line computes it from ``.grad`` of what the line gives the name to. A result with a graph
+    has not where each pass makes its leaf anew, so that an earlier backward has run, and did not come to it.
     """
-    row, code, older = facts.row, facts.code, f"{facts.name}{AT_BACKWARD}"
-    if facts.grad is not None or facts.is_leaf_of_graph:
+    row, code, older, rows = facts.row, facts.code, f"{facts.name}{AT_BACKWARD}", facts.case.rows
+    is_first = not any(rows[one].history.arrivals > 1 for one in row.leaves if one in rows)  # backward on its leaves
+    if facts.grad is not None or facts.is_leaf_of_graph or (row.grad_fn and is_first and facts.case.graph.earlier):
         return False
     is_later = row.is_leaf and row.requires_grad and row.moment is not None and row.moment.remark == MADE_LATER
     names, sources = fixes.assigned_in(code), {*row.leaves, *(row.broken.leaves if row.broken is not None else ())}
-    has_use = len(re.findall(rf"(?<![\w.]){re.escape(row.name)}(?!\w)", code)) > 1
-    is_there = not names or any(fixes.may_be(one, row.name) or row.name.startswith(f"{one}[") for one in names)
-    is_made_of_it = is_there and (has_use or not sources.isdisjoint((row.name, older)))
+    own = [one for one in names if fixes.may_be(one, row.name) or row.name.startswith(f"{one}[")]
+    is_reused = any(len(re.findall(rf"(?<![\w.]){re.escape(one)}(?!\w)", code)) > 1 for one in own)
     is_newer = (
         facts.node is None
-        and older in facts.case.rows
-        and facts.case.rows[older].required_grad  # and no data
-        and facts.case.rows[older].shape == row.shape  # and no list of all its steps
-        and is_made_of_it
+        and older in rows
+        and rows[older].required_grad  # and no data
+        and rows[older].shape == row.shape  # and no list of all its steps
+        and (own or not names)
+        and (is_reused or not sources.isdisjoint((row.name, older)))
     )
-    reused = [one for one in names if len(re.findall(rf"(?<!\w){re.escape(one)}(?!\w)", code)) > 1]
-    gradients = GRADIENT.findall(code) if row.leaves or row.broken is not None else []
-    is_own = any(
-        fixes.may_be(one, row.name) or row.name.startswith(f"{one}[")
-        for one in [*gradients, *reused * bool(gradients and row.leaves)]
+    is_own = (row.leaves or row.broken is not None) and any(
+        (row.leaves and is_reused) or fixes.may_be(one, row.name) or row.name.startswith(f"{one}[")
+        for one in GRADIENT.findall(code)
     )
-    return is_later or is_newer or is_own
+    return is_later or is_newer or bool(is_own)
+
+
+def is_lost(facts: TensorFacts) -> bool:
+    """Return whether a line gives a new tensor to the variable of a loop, and nothing reads it before its next run."""
+    flows, key, at = facts.case.assignments, (None, facts.name), facts.case.line_in_text(facts.lines)
+    writers = flows.writers.get(key, [])
+    return any(isinstance(one.statement, ast.For) for one in writers) and any(
+        one.statement.lineno == at
+        and not any(
+            reader.statement.lineno > at and not flows.is_overwritten(key, one, reader)
+            for reader in flows.readers.get(key, ())
+        )
+        for one in writers
+    )
 
 
 def has_replaced(facts: TensorFacts) -> bool:
@@ -91,8 +105,7 @@ def overwritten(facts: TensorFacts) -> Cause:
         lines, mend = at_cuts(case, cuts)
         what = f"{what}, and no gradient came to that one, either: {clause_of_cuts(case, cuts, 'what is made from it')}"
         return facts.cause(cuts[0].reason, what, (*lines, *facts.lines), mend)
-    if is_leaf and (facts.row.requires_grad or (older.history.arrivals and case.line_of(older.place) == facts.lines)):
-        # Each pass may make a leaf of what the one before has left.
+    if facts.row.requires_grad and is_leaf:
         return facts.cause("new leaf", f"{what}, and its gradient comes with the next {call}", facts.lines)
     is_alias = any(
         isinstance(getattr(one.statement, "value", None), ast.Name)
@@ -106,11 +119,17 @@ def overwritten(facts: TensorFacts) -> Cause:
         f"{'with torch.no_grad(): ' * (facts.reason != 'no_grad')}{in_place or f'write into {name} in place'}"
         f"{'; and set its .grad to None after it, as backward() adds to it' * is_summed}"
     )
+    message = case.stop.message if case.stop is not None else ""
+    is_asked = "does not require grad" in message or (
+        "NoneType" in message and GRADIENT.search(case.code_of(case.line_of_stop))
+    )
+    is_used = is_leaf and not (is_asked or is_lost(facts))  # the gradient of the leaf, when this was made
     return facts.cause(
-        "overwritten",
+        "new leaf" if is_used else "overwritten",
         f"{name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None",
         facts.lines,
         (not in_place and fixes.as_leaf(facts.code, name)) or write,
+        f"if {name} is to get no further gradient" * is_used,
     )
 
 
@@ -142,7 +161,7 @@ def given_to_other_name(facts: TensorFacts) -> Cause | None:
     others = [
         one
         for one in (TensorFacts(facts.case, row) for row in rows)
-        if took_name(one) and (one.name == own or GRADIENT.search(one.code))
+        if took_name(one) and (one.name == own or is_lost(one))
     ]
     cause = overwritten(min(others, key=lambda one: one.name != own)) if others else None
     return cause and facts.cause(
@@ -722,8 +741,7 @@ def without_trace(facts: TensorFacts) -> Cause | None:
             f"{name} had its gradient until {change.where}, set .grad to None: {made_text(change)}",
             case.line_of(change.place),
         )
-    cleared = None if case.graph.code else cleared_in_saved_graph(facts)
-    return cleared or facts.cause(
+    return (not case.graph.code and cleared_in_saved_graph(facts)) or facts.cause(
         "no gradient",
         f"{name} has no gradient after backward, though there is a path to it",
         case.line_of_backward,

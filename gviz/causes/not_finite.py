@@ -22,7 +22,7 @@ from gviz.causes.diagnosis import (
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import FROM_NUMBERS
 from gviz.causes.syntax import calls_of, has, last_name, operands_of_call, statements
-from gviz.causes.training import BEFORE_EACH, spoiled, spoiled_row
+from gviz.causes.training import BEFORE_EACH, spoiled
 from gviz.formulas.expressions import output_name
 from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.operands import input_names
@@ -412,7 +412,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         what: that it, or its gradient, is not finite, as a clause.
         ends: the values to which it has come.
     """
-    if (row := spoiled_row(case)) is not None:
+    if row := next((one for one in case.rows.values() if case.graph.earlier and one.history.spoiled), None):
         return spoiled(case, name, what, row)
     nodes = first_not_finite(case, ends)
     first = next((node for node in nodes if node.name == name), nodes[0] if nodes else None)

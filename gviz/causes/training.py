@@ -364,11 +364,6 @@ def accumulated(facts: TensorFacts) -> Cause:
 
 
 # ---------------------------------------------------------------- written by the program
-def spoiled_row(case: Diagnosis) -> TensorRow | None:
-    """Return the leaf of a graph into whose finite gradient the program has written nan or inf in an earlier pass."""
-    return next((one for one in case.rows.values() if case.graph.earlier and one.history.spoiled is not None), None)
-
-
 def spoiled(case: Diagnosis, name: str, what: str, leaf: TensorRow) -> Cause:
     """Return the cause for nan or inf that the program itself has written into a gradient.
 
@@ -398,10 +393,16 @@ def spoiled_by_program(facts: TensorFacts) -> Cause:
 
 def made_by_clipping(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that another one has made nan or inf, as all are clipped to one norm."""
-    others = [
-        one for one in facts.case.rows.values() if one.is_leaf and one is not facts.row and not one.history.spread
-    ]
-    origin = next((one.name for one in others if one.moment is not None and not is_finite(one.moment.grad.value)), "")
+    origin = next(
+        (
+            one.name
+            for one in facts.case.rows.values()
+            if (one.is_leaf and one is not facts.row and not one.history.spread)
+            and one.moment is not None
+            and not is_finite(one.moment.grad.value)
+        ),
+        "",
+    )
     return facts.cause(
         "nan",
         f"{facts.name}.grad is {facts.number}: backward had left finite numbers in it,"

@@ -1105,9 +1105,9 @@ loss.backward()
 with torch.no_grad():
     w1 = w1 - lr * w1.grad
 """,
-        "overwritten",
+        "new leaf",
         [7],
-        "w1 -= lr * w1.grad",
+        "none, if w1 is to get no further gradient; else w1 -= lr * w1.grad",
     ),
     "false_cure": (
         "w",
