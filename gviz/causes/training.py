@@ -99,7 +99,7 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
         facts,
         facts.cause(
             "ok",
-            f"another backward has brought {facts.name} its gradient{no_cut}",
+            f"the gradient of {facts.name} is of other calls of backward, of which this one came to it last{no_cut}",
             facts.case.line_of(facts.history.brought) or facts.lines,
         ),
     )
