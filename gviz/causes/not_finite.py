@@ -579,12 +579,21 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     if row is None or not (is_step or row.history.written):
         return Cause(name, "nan", f"{what}, and what has written it is not known")
     mend = first_true(
+        (row.history.took_bad, f"gviz why SCRIPT {row.name} tells where that began"),
         (not (is_step or ".step(" in code or ".grad" in code), "write finite numbers there"),
         (has_grown(case), GROWN),
         (is_step, "take a smaller learning rate, if it is a step along a gradient; else see what it computes"),
+        (row.history.spread, "see which gradient is not finite before it is clipped"),
         (True, "look at the options of the optimizer, such as its learning rate"),
     )
-    return Cause(name, "nan", f"{what}, and was written last by this line", lines, mend)
+    return Cause(
+        name,
+        "nan",
+        f"{what}, and was written last by this line"
+        + "; a step of its optimizer was given a gradient of it that was not finite" * row.history.took_bad,
+        lines,
+        mend,
+    )
 
 
 def begun_outside(case: Diagnosis, name: str, what: str, *users: Node) -> Cause | None:

@@ -404,6 +404,7 @@ class History(NamedTuple):
         grad_set: where the program has given it a gradient of its own, which is there still.
         spoiled: where the program has written nan or inf into a gradient that backward had left finite, as all others.
         spread: where it has done so when another gradient was not finite, as by clipping all to one norm.
+        took_bad: whether a step was given a gradient with nan or inf while it was finite, and has left it not finite.
         is_grown: whether it is a parameter that was written in place while operations are recorded, and has a graph
             with operations from before a backward and after it.
     """
@@ -437,6 +438,7 @@ class History(NamedTuple):
     grad_set: Place | None = None
     spoiled: Place | None = None
     spread: Place | None = None
+    took_bad: bool = False
     is_grown: bool = False
 
 
@@ -723,8 +725,9 @@ class TensorRow(NamedTuple):
         if self.moment is None:
             return self.numbers, self.grad, None
         then, grad, now = self.moment.numbers or self.numbers, self.moment.grad, self.grad.value
-        is_gone = now is None or (now.has_only(0) and grad.value is not None and not grad.value.has_only(0))
-        is_cleared = is_gone and grad.value is not None and not self.is_renamed
+        is_cleared = (grad.value is not None and not self.is_renamed) and (
+            now is None or (now.has_only(0) and not grad.value.has_only(0))
+        )
         is_set, is_of_other = self.required_grad != self.requires_grad, self.moment.is_of_other
         cleared_at = self.history.grad_cleared
         later = Later(

@@ -290,6 +290,7 @@ class Lines:
             grad_set=self.place_if_any(record.set_at),
             spoiled=self.place_if_any(record.spoiled_at),
             spread=self.place_if_any(record.spread_at),
+            took_bad=record.took_bad,
         )
 
     def place_if_any(self, where: Place | None) -> Place | None:

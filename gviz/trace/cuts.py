@@ -45,8 +45,7 @@ class OutsideGraph:
 
     def keep(self, tensor: Any, call: CallRecord) -> None:
         """Keep what is known of a tensor outside the graph, as long as it lives."""
-        is_made_here = call.reason or not call.writes  # what was written first was made elsewhere
-        if id(tensor) not in self.records and is_made_here:
+        if id(tensor) not in self.records and (call.reason or not call.writes):  # else it was made elsewhere
             remember(self.records, tensor, call)
 
     def never_required(self, tensor: Any) -> bool:

@@ -36,7 +36,8 @@ class GradientRecord:
     another came or they were taken away, and those that were taken away unused; and how often each call had run when an
     optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to use, or a
     later one, though there had been a backward, which has brought none; by a line that clips gradients, how often it
-    found none, or clipped one that a step had used.
+    found none, or clipped one that a step had used. A gradient with nan or inf has begun where the leaf was finite when
+    it came; whether a step has made the leaf so with one is noted, too.
 
     Args:
         leaf: weakly.
@@ -44,16 +45,16 @@ class GradientRecord:
 
     __slots__ = (
         "arrivals", "before_clip", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version",
-        "idle_steps", "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at", "spread_at",
-        "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "twice", "used", "used_sum", "uses",
-        "was_read", "was_used", "wasted",
+        "has_begun", "idle_steps", "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at",
+        "spread_at", "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "took_bad", "twice", "used",
+        "used_sum", "uses", "was_read", "was_used", "wasted",
     )  # fmt: skip
 
     def __init__(self, leaf: Any) -> None:
         self.leaf, self.cleared_in = ref(leaf), 0
         self.steps = self.still_steps = self.idle_steps = self.uses = 0
         self.first_version = self.leaf_version = self.version
-        self.was_read = self.was_used = self.is_stale = self.used_sum = False
+        self.was_read = self.was_used = self.is_stale = self.used_sum = self.has_begun = self.took_bad = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
         self.is_zero = False  # whether backward has left nothing but zeros, and nobody has written anything else
         self.arrivals, self.used, self.wasted, self.stepped_in = (Counter[Chain]() for _ in range(4))
@@ -145,6 +146,7 @@ class Gradients(Observer):
                 record = self.record_of(leaf)
                 record.note_arrival(leaf, self.chain)
                 record.is_finite = is_finite or numbers(leaf.grad).is_finite
+                record.has_begun = not record.is_finite and all_finite(leaf)
                 about = numbers_of(leaf.grad).about  # of a large one, which takes long to look at
                 record.is_zero = not (leaf.grad.is_sparse or (leaf.grad.any() if about is None else about.norm))
                 remember(self.by_memory, leaf.grad, record)
@@ -180,6 +182,7 @@ class Gradients(Observer):
                 record.steps, record.still_steps = record.steps + 1, record.still_steps + is_still
                 record.uses, record.used_sum = record.uses + is_whole, record.is_stale and not record.set_at
                 record.was_used, self.idle_steps = True, before
+                record.took_bad |= record.has_begun and not (numbers(one.grad).is_finite or all_finite(one))
             else:
                 record.idle_steps += 1
             record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, calls, self.chain
@@ -211,14 +214,13 @@ class Gradients(Observer):
 
     def gave_gradient(self, leaf: Any, value: Any) -> None:
         """Note that a leaf has been given a gradient: None, or a tensor."""
-        record = recall(self.records, leaf)
-        if value is None:
-            return None if record is None else self.note_write(record, None)
-        record = record or self.record_of(leaf)
-        if recall(self.by_memory, value) is not record:  # as it would be after p.grad += noise
-            record.set_at = (call := self.frames.note_call("grad", is_new=False)) and call.place
-        remember(self.by_memory, value, record)
-        return self.note_write(record, value)
+        record = recall(self.records, leaf) if value is None else self.record_of(leaf)
+        if record is not None and value is not None:
+            if recall(self.by_memory, value) is not record:  # as it would be after p.grad += noise
+                record.set_at = (call := self.frames.note_call("grad", is_new=False)) and call.place
+            remember(self.by_memory, value, record)
+        if record is not None:
+            self.note_write(record, value)
 
     def wrote(self, tensor: Any) -> None:
         """Note a write into a tensor that may be a gradient."""

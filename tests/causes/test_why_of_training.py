@@ -30,11 +30,11 @@ for i in range(3):
 """
 
 
-def graph_of(folder: Path, program: str, engine: str) -> Graph:
+def graph_of(folder: Path, program: str, engine: str, roots: tuple[str, ...] = ()) -> Graph:
     if engine == "torch":
         pytest.importorskip("torch")
     (folder / "train.py").write_text(program)
-    options = SourceOptions(diagnose=True, engine=engine)
+    options = SourceOptions(diagnose=True, engine=engine, roots=roots)
     graph: Graph = package.read(folder / "train.py", options, rootless=True).graph
     return graph
 
@@ -248,6 +248,43 @@ NAN = {
         "see whether its inputs, or what comes to it, are too large for float32",
     ),
 }
+
+
+STEP_OF_NAN = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+critic, actor = nn.Linear(3, 1), nn.Linear(2, 3)
+of_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+of_actor = torch.optim.SGD(actor.parameters(), lr=0.1)
+x, aim = torch.ones(4, 2), torch.zeros(4, 1)
+for i in range(3):
+    of_critic.zero_grad()
+    critic_loss = (critic(actor(x).detach()) - aim.log()).pow(2).mean()
+    critic_loss.backward()
+    {}of_critic.step()
+    of_actor.zero_grad()
+    actor_loss = -critic(actor(x)).mean()
+    actor_loss.backward()
+    of_actor.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_step_that_was_given_nan_is_not_said_to_have_made_it_by_its_options(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, STEP_OF_NAN.format(""), engine, ("actor_loss",)), "actor.weight")
+    began = "critic.weight was not finite any more when this backward began, and was written last by this line"
+    assert cause.what.endswith(f"{began}; a step of its optimizer was given a gradient of it that was not finite")
+    assert (lines_of(cause), cause.mend) == ([12], "gviz why SCRIPT critic.weight tells where that began")
+    cause = why(graph_of(tmp_path, STEP_OF_NAN.format(""), engine), "critic.weight")
+    assert (lines_of(cause), "log" in cause.what) == ([10], True), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_step_with_a_finite_gradient_is_not_said_to_have_been_given_nan(tmp_path: Path, engine: str) -> None:
+    program = STEP_OF_NAN.replace("aim.log()", "aim").format("of_critic.param_groups[0]['lr'] = float('inf'); ")
+    cause = why(graph_of(tmp_path, program, engine, ("actor_loss",)), "actor.weight")
+    assert (lines_of(cause), "look at the options of the optimizer" in cause.mend) == ([12], True), cause
 
 
 @pytest.mark.parametrize("engine", ENGINES)
