@@ -47,6 +47,7 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     from gviz.causes.layers import causes_in
     from gviz.cli.reading import read_source
     from gviz.cli.tensors import line_link
+    from gviz.reference.error_help import help_in
 
     options = replace(options, diagnose=True, names=() if name is None else (name,))
     reading = read_source(source, options, product_on_stdout=True, rootless=True)
@@ -60,11 +61,14 @@ def why(*, source: Source, options: SourceOptions, name: str | None, as_json: bo
     else:
         print_table(causes, links)
     names = {row.name for row in reading.graph.tensors}  # a variable of a function may be gone
-    roots = [root for one in reading.graph.roots if (root := reading.graph.by_id[one]).name in names]
-    bad = {root.name: number for root in roots if root.value and (number := root.value.not_finite)}
+    bad = {
+        root.name: number
+        for root in map(reading.graph.by_id.__getitem__, reading.graph.roots)
+        if root.name in names and root.value and (number := root.value.not_finite)
+    }
     if bad and not any(cause.verdict in ("nan", "inf") for cause in causes):
         streams.complain(f"gviz why SOURCE {next(iter(bad))} tells where its {next(iter(bad.values()))} began", "note")
-    if reading.graph.stop and not any(cause.is_wrong for cause in causes):
+    if (stop := reading.graph.stop) and help_in(stop.message) and not any(cause.is_wrong for cause in causes):
         streams.complain("the script stopped with an error: gviz explain TEXT says what it means", "note")
     return reading.status or int(any(cause.is_wrong for cause in causes))
 

@@ -555,6 +555,45 @@ ERRORS = (
         " would be written over while it is read.",
         (("Read from a copy.", "x[1:] = x[:-1].clone()"),),
     ),
+    ErrorHelp(
+        (
+            "unscale_() is being called after step()",
+            "unscale_() has already been called on this optimizer since the last update()",
+            "step() has already been called since the last update()",
+        ),
+        "A GradScaler divides the gradients of an optimizer by its scale once between two calls of update(), which"
+        " begins the next pass: update() was left out or not reached, or unscale_() or step() is called twice before.",
+        (
+            (
+                "Call update() once, after the step() of each optimizer.",
+                "scaler.unscale_(opt)   # where gradients are clipped\nscaler.step(opt)\nscaler.update()",
+            ),
+            (
+                "Several backwards are to make one step: unscale after the last of them.",
+                "if (i + 1) % 4 == 0:\n    scaler.unscale_(opt)\n    scaler.step(opt)\n    scaler.update()",
+            ),
+        ),
+    ),
+    ErrorHelp(
+        ("No inf checks were recorded for this optimizer", "No inf checks were recorded prior to update"),
+        "A GradScaler looks at the gradients of an optimizer before its step, and there was none: no parameter of the"
+        " optimizer has a gradient, or update() was called without a step().",
+        (
+            ("Call backward() before step().", "scaler.scale(loss).backward()\nscaler.step(opt)\nscaler.update()"),
+            ("Find out which parameters have no gradient, and why.", "gviz why train.py"),
+        ),
+    ),
+    ErrorHelp(
+        ("Attempting to unscale FP16 gradients",),
+        "The parameters themselves are float16, and so are their gradients. A GradScaler is for parameters in float32,"
+        " of which autocast makes float16 where that is safe.",
+        (
+            (
+                "Keep the parameters in float32.",
+                "net = Net()   # not: Net().half()\nwith torch.autocast('cuda', dtype=torch.float16):\n    y = net(x)",
+            ),
+        ),
+    ),
 )
 """All that gviz explains; of two that fit a text the one with the longer wording is meant."""
 

@@ -54,6 +54,16 @@ def test_an_error_of_pytorchs_before_there_is_a_tensor_names_the_command_that_ex
     assert "torch.tensor(2.0, requires_grad=True)" in gviz("explain", error).out
 
 
+def test_only_an_error_that_explain_knows_is_sent_there(gviz: Program) -> None:
+    program = "import torch\nw = torch.ones(2, requires_grad=True)\nw.sum().backward()\n"
+    for last, is_known in (
+        ("torch.ones(1).expand(3).add_(1)", True),
+        ("raise ValueError('no such row in the file')", False),
+    ):
+        (gviz.folder / "net.py").write_text(program + last)
+        assert ("gviz explain TEXT says what it means" in gviz("why", "net.py", "w").err) == is_known
+
+
 def test_a_message_that_ends_in_a_point_gets_no_second_one() -> None:
     for what in ("it failed", "it failed."):
         assert Cause("w", "failed", what).text().split("\n")[1] == "it failed."

@@ -124,6 +124,39 @@ def test_the_engine_s_long_sentences_are_explained(name: str) -> None:
     assert (known is None) == (name in {"COMPLEX", "ONE_DTYPE", "USE_DETACH", "RESIZED", "VIEW_OF_BLOCK"})
 
 
+@pytest.mark.torch
+def test_what_a_scaler_of_losses_raises_is_explained() -> None:
+    real = pytest.importorskip("torch")
+    weight = real.ones(2, requires_grad=True)
+    optimizer = real.optim.SGD([weight], lr=0.1)
+
+    def stepped(has_gradient: bool = True) -> Any:
+        scaler = real.amp.GradScaler("cpu")
+        loss = scaler.scale(weight.sum())
+        if has_gradient:
+            loss.backward()
+        else:
+            weight.grad = None
+        scaler.step(optimizer)
+        return scaler
+
+    def unscale_twice() -> None:
+        scaler = real.amp.GradScaler("cpu")
+        scaler.scale(weight.sum()).backward()
+        scaler.unscale_(optimizer)
+        scaler.unscale_(optimizer)
+
+    for raise_it, meaning in (
+        (lambda: stepped().unscale_(optimizer), "update() was left out"),
+        (lambda: stepped().step(optimizer), "update() was left out"),
+        (unscale_twice, "update() was left out"),
+        (lambda: stepped(has_gradient=False), "there was none"),
+    ):
+        with pytest.raises((RuntimeError, AssertionError)) as raised:
+            raise_it()
+        assert meaning in help_for(f"{raised.typename}: {raised.value}").meaning
+
+
 def test_the_last_error_of_a_traceback_with_two_is_the_one_that_is_meant() -> None:
     first, second = (
         "Can't call numpy() on Tensor that requires grad.",
