@@ -571,6 +571,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
                 (node.kind == "leaf" and not case.graph.code, "see what has written it"),
                 (is_written, "see what it writes"),
                 (code.startswith("return "), "see what it computes"),
+                (row is None or row.broken is not None, "see what it is computed from"),
                 (True, "look at the data"),
             )
             + "; and at what is cast to float16, which ends at 65504" * (dtype == "float16"),

@@ -281,6 +281,16 @@ def test_a_step_that_was_given_nan_is_not_said_to_have_made_it_by_its_options(tm
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "line", ["loss = (w * (h.detach() - 1)).sum()", "cut = h.detach() - 1; loss = (w * cut).sum()"]
+)
+def test_what_is_cut_off_and_not_finite_is_no_data(tmp_path: Path, line: str, engine: str) -> None:
+    start = "import torch\nw, v = (torch.full((2,), one, requires_grad=True) for one in (1.0, 0.0))\nh = v.log()\n"
+    cause = why(graph_of(tmp_path, f"{start}{line}\nloss.backward()\n", engine), "w")
+    assert (cause.verdict, cause.mend) == ("inf", "see what it is computed from"), cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_step_with_a_finite_gradient_is_not_said_to_have_been_given_nan(tmp_path: Path, engine: str) -> None:
     program = STEP_OF_NAN.replace("aim.log()", "aim").format("of_critic.param_groups[0]['lr'] = float('inf'); ")
     cause = why(graph_of(tmp_path, program, engine, ("actor_loss",)), "actor.weight")
