@@ -22,8 +22,6 @@ from gviz.trace.versions import next_number
 from gviz.training.running import EngineTensor, RunningModules, path_and_line
 from gviz.walk import NodeLike, all_finite, graph_nodes, saved_names, saved_value
 
-NAN = "nan"
-
 FEW_ARGUMENTS = 3
 """Of how many arguments at most those are told that are plain numbers: of more most are options."""
 
@@ -208,10 +206,10 @@ class Hunt(Observer):
             for key, attribute in saved_names(type(node))
             if isinstance(one := saved_value(node, attribute), self.listener.engine.Tensor)
         ]
-        is_made_before = call.kind == NAN or any(one.kind == NAN for one in call.operands)
-        brought = next((key for key, one in saved if is_made_before and bad_number(one) == NAN), "")
+        is_made_before = call.kind == "nan" or any(one.kind == "nan" for one in call.operands)
+        brought = next((key for key, one in saved if is_made_before and bad_number(one) == "nan"), "")
         if brought:
-            first = call._replace(kind=NAN).origin()
+            first = call._replace(kind="nan").origin()
             way = f"nan came into the gradients by {name}{of}{call.where}, which has saved {brought} with nan"
             return first._replace(operands=[Operand(f"{first.operand}; {way}")])
         operands = [Operand(f"saved {key} {elements_text(one)}", bad_number(one)) for key, one in saved]

@@ -48,7 +48,6 @@ class Log:
         self.rows: list[StepRow] = []
         self.findings: list[Finding] = []
         self.shapes: dict[str, tuple[int, ...]] = {}
-        self.is_half: set[str] = set()  # parameters of 16 bits
         self.remarks: list[str] = []
         self.is_thinned = False
 
@@ -104,16 +103,15 @@ class Log:
         measured = [row.own.get(optimizer, row.norms if not optimizer else {}) for row in rows]
         histories = {name: [norms[name] for norms in measured if name in norms] for name in measured[-1]}
         is_to_learn = all(row.root or any(one.grad for one in row.norms.values()) for row in rows)  # and has not learnt
+        grads_of = {name: [row.norms[name].grad for row in rows if name in row.norms] for name in histories}
         large, zero = list[str](), list[str]()
         for name, norms in histories.items():
             ratios = [one.ratio or 0.0 for one in norms]
             if len(self.shapes[name]) > 1 and len(ratios) == SUSPECT_ROWS and min(ratios) > LARGE_UPDATE:
                 large.append(f"{name} ({joined([three_digits(one) for one in ratios])} times)")
-            beside = histories.get(
-                re.sub(r"\bbias$", "weight", name), norms
-            )  # a bias alone is 0 where its parts cancel
-            if is_to_learn and not any(one.grad for one in beside):
-                zero += [name] * ([one.grad for one in norms] == [0.0] * SUSPECT_ROWS)
+            beside = re.sub(r"\bbias$", "weight", name)  # a bias alone is 0 where its parts cancel
+            if is_to_learn and not any(grads_of.get(beside, ())):
+                zero += [name] * (grads_of[name] == [0.0] * SUSPECT_ROWS)
         if large:
             what = f"the steps {steps} have each changed {joined(large)} by more than its own norm"
             self.find(Finding("large update", last.step, f"{what}, with {rates}", large[0].partition(" ")[0]))
@@ -122,7 +120,7 @@ class Log:
         if zero:
             what = (
                 f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)};"
-                f" {self.leap()}{self.why_zero(zero[0], next(iter(lost), ''))}"
+                f" {self.leap()}{self.why_zero(next(iter(lost), ''))}"
             )
             self.find(Finding("zero gradient", last.step, what, zero[0]))
         grads = [one.grad for norms in histories.values() for one in norms]
@@ -164,15 +162,13 @@ class Log:
         what = f"step {step}, before these, has changed {name} by {three_digits(ratio)} times its norm"
         return f"{what}, with {rate}; " if FAR < ratio < math.inf else ""
 
-    def why_zero(self, name: str, cleared: str) -> str:
+    def why_zero(self, cleared: str) -> str:
         """Return what is known of why a gradient is 0, or who tells it."""
         if cleared:
             return (
                 f"that of {cleared} was not, when backward() had brought it:"
                 " what runs between backward() and step(), such as zero_grad() or clipping, has made it so"
             )
-        if name in self.is_half:
-            return "it has 16 bits, in which small numbers are 0: torch.amp.GradScaler scales the loss"
         return "gviz.why(loss, model) before backward() tells where it becomes 0"
 
     def judge_end(self) -> None:
@@ -208,9 +204,9 @@ class Log:
         which = "each" if self.every == 1 else f"every {ordinal(self.every)}"
         return f"{amount(self.steps, 'step')} {of}, counted from 0; {which} is measured{thinned}"
 
-    def columns(self) -> dict[str, list[str]]:
-        """Return the texts of the table of parameters, by their headings."""
-        columns: dict[str, list[str]] = {name: [] for name in COLUMNS}
+    def texts(self) -> list[list[str]]:
+        """Return the rows of the table of parameters, in the order of ``COLUMNS``."""
+        rows = list[list[str]]()
         for name in self.names():
             norms = [row.norms[name] for row in self.rows if name in row.norms]
             grads = [one.grad for one in norms if one.grad is not None]
@@ -220,10 +216,8 @@ class Log:
             share = "-" if last.zeros is None else f"{last.zeros:.0%}"
             numbers = [three_digits(one) for one in (grads[0] if grads else None, *ends, last.grad)]
             shape = "x".join(map(str, self.shapes[name])) or "()"
-            texts = [name, shape, *numbers, share, three_digits(last.weight), three_digits(last.ratio)]
-            for column, text in zip(columns.values(), texts, strict=True):
-                column.append(text)
-        return columns
+            rows.append([name, shape, *numbers, share, three_digits(last.weight), three_digits(last.ratio)])
+        return rows
 
     def names(self) -> list[str]:
         """Return the names of the parameters that were measured, in the order of the model."""
@@ -237,10 +231,9 @@ class Log:
         last one is exactly 0. ``weight`` is the norm of the parameter before the last measured step, ``update/weight``
         that of what the step has added to it, by that.
         """
-        columns = self.columns()
-        rows = list(zip(*columns.values(), strict=True))
+        rows = self.texts()
         lines = [self.heading()]
-        lines += aligned_text([list(columns), *rows]).splitlines() if rows else []
+        lines += aligned_text([COLUMNS, *rows]).splitlines() if rows else []
         for row in [row for row in self.rows if row.units][-1:]:
             idle = {name: units for name, units in row.units.items() if units.idle}
             lines += [

@@ -13,10 +13,10 @@ class Norms(NamedTuple):
     """What was measured of a parameter in a step.
 
     Args:
-        grad: the norm of its gradient when the optimizer began; None for no gradient.
+        grad: the norm of its gradient when the optimizer began, the largest of several; None for no gradient.
         zeros: how much of the gradient is exactly 0, from 0 to 1; None for no gradient.
         weight: the norm of the parameter before the step.
-        update: the norm of what the step has added to it; None where no optimizer has made a step.
+        update: the norm of what the step has added to it, of all optimizers; None where none has made a step.
     """
 
     grad: float | None
@@ -81,7 +81,7 @@ class StepRow:
     optimizer began; ``brought`` what backward had brought before it: ``none``, gradients to ``others``, ``zeros`` or
     more, "" if it did not run. ``rates`` has the optimizers that stepped with their learning rates, in words, which a
     schedule changes after it; ``own`` what was measured in the step of each. Of a parameter that two have, ``norms``
-    has what the last of them did that had a gradient.
+    has the largest of the gradients that they used, its norm before the first, and what all of them have changed.
     """
 
     step: int

@@ -28,7 +28,7 @@ from gviz.training.parameters import (
     plain_gradient,
     tensor_norm,
 )
-from gviz.training.rows import Finding, Idle, Norms, three_digits
+from gviz.training.rows import Finding, Norms, three_digits
 from gviz.training.running import RunningModules, path_and_line
 from gviz.training.units import Units
 
@@ -85,6 +85,7 @@ class Steps(Observer):
         self.number = 0
         self.known: list[ParameterGroups] = []  # optimizers that have made a step, and those of this step
         self.stepped: list[ParameterGroups] = []
+        self.moved: dict[str, Any] = {}  # by what the optimizers of this step have changed the parameters
         self.pending: Pending | None = None
         self.is_running = False  # whether backward is
         self.root: float | None = None
@@ -93,7 +94,6 @@ class Steps(Observer):
         # a gradient that a step has used, weakly, its parameter's name, and its number of writes before a backward
         self.used: tuple[Any, str, int] | None = None
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
-        self.first_units: dict[str, Idle] = {}  # of the backward before the first step of an optimizer
         self.last_step: Place | None = None
         self.reached: dict[str, bool] | None = None  # after the last backward: who has a gradient, whether it is not 0
         self.brought = set[str]()  # who had one that was not 0 after a measured backward
@@ -167,7 +167,6 @@ class Steps(Observer):
         measured = self.parameters.measured
         self.names.update({id(one): name for name, one in measured.items()})
         self.log.shapes |= {name: tuple(one.shape) for name, one in measured.items()}
-        self.log.is_half |= {name for name, one in measured.items() if one.element_size() == 2}
 
     def begin_step(self, number: int) -> None:
         """Listen to modules and ReLUs if the step is measured."""
@@ -229,7 +228,7 @@ class Steps(Observer):
         kinds = [] if is_finite_number else [bad_number(one) for one in roots]
         self.is_root_finite = not any(kinds)
         for one, kind in zip(roots, kinds, strict=False):
-            if kind and self.suspect is None and not self.has_found:
+            if kind and self.suspect is None and not self.log.has("not finite"):
                 origin = self.hunt.origin_of(one) if self.hunt is not None else None
                 bad = next((name for name, value in self.parameters.all() if bad_number(value)), "")
                 self.suspect = Suspect(kind, self.modules.place("backward"), origin, bad)
@@ -258,7 +257,7 @@ class Steps(Observer):
         if self.check(self.parameters.measured, number) or number % self.log.every == 0:
             self.find_parameters()
             row = self.log.row(number)
-            row.root, row.units = self.root, self.units.end_step()
+            row.root, row.units = self.root, self.units.end_step(number)
             row.norms |= {
                 name: measured_norms(self.engine, one)
                 for name, one in self.parameters.measured.items()
@@ -278,7 +277,8 @@ class Steps(Observer):
             self.log.steps_of_others += 1
             return
         if not self.known:  # calls of backward were none
-            self.first_units = self.log.rows[0].units if self.log.rows else {}
+            for site in self.units.sites.values():  # what the last of them has seen is of step 0
+                site.step = 0
             self.log.restart("optimizer")
         number = self.number + any(one is optimizer for one in self.stepped)
         is_bad = not has_closure and self.check(own, number)
@@ -310,7 +310,7 @@ class Steps(Observer):
             return
         self.pending, number = None, pending.number
         if number != self.number:
-            self.number, self.stepped = number, []
+            self.number, self.stepped, self.moved = number, [], {}
         self.stepped.append(optimizer)
         self.find_shared(pending)
         if not any(one is optimizer for one in self.known):
@@ -352,13 +352,26 @@ class Steps(Observer):
         row.root = self.root
         own = row.own[id(pending.optimizer)] = dict[str, Norms]()
         for name, one in pending.parameters.items():
-            before = pending.before.get(name)
-            update = None if before is None else tensor_norm(self.engine, before.sub_(one.detach()))
+            moved = pending.before[name].sub_(one.detach())
             grad = measured_norms(self.engine, one) if pending.has_closure else norms[name]
-            own[name] = Norms(grad.grad, grad.zeros, norms[name].weight, update)
+            own[name] = Norms(grad.grad, grad.zeros, norms[name].weight, tensor_norm(self.engine, moved))
+            if name in self.moved:  # another optimizer of this step has it too
+                largest = max(
+                    row.norms[name],
+                    own[name],
+                    key=lambda one: (one.grad is not None, math.isnan(one.grad or 0), one.grad or 0),
+                )
+                row.norms[name] = Norms(
+                    largest.grad,
+                    largest.zeros,
+                    row.norms[name].weight,
+                    tensor_norm(self.engine, moved.add_(self.moved[name])),
+                )
+            else:
+                row.norms[name] = own[name]
+            self.moved[name] = moved
             if self.used is None and grad.grad and name in (self.reached or ()) and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name, 0
-        row.norms |= {name: one for name, one in own.items() if one.grad is not None or name not in row.norms}
         reached, again = self.reached, [one for one, _ in self.stepped_since].count(pending.optimizer) > 1
         if not pending.has_closure and reached:
             row.cleared += [
@@ -371,8 +384,7 @@ class Steps(Observer):
             if reached.keys() & norms.keys()
             else "others" * bool(reached) or "none"
         )
-        row.units |= self.first_units | self.units.end_step()
-        self.first_units = {}
+        row.units |= self.units.end_step(pending.number)
         self.log.judge(id(pending.optimizer), optimizer_text(pending.optimizer))
         self.find_parameters()
 
@@ -384,14 +396,9 @@ class Steps(Observer):
         self.begin_step(following)
 
     # ---------------------------------------------------------------- nan and inf
-    @property
-    def has_found(self) -> bool:
-        """Whether the first nan or inf was found."""
-        return self.log.has("not finite")
-
     def check(self, parameters: Mapping[str, Any], number: int) -> bool:
         """Return whether the gradients of a step are the first that are not finite, or the root was not, and say so."""
-        if self.has_found:
+        if self.log.has("not finite"):
             return False
         grads = {name: plain_gradient(one.grad) for name, one in parameters.items() if one.grad is not None}
         names = () if are_finite(self.engine, [*grads.values()]) else grads
@@ -453,7 +460,7 @@ class Steps(Observer):
         measured = self.parameters.measured
         names = () if are_finite(self.engine, [one.detach() for one in measured.values()]) else measured
         bad = next((name for name in names if bad_number(measured[name])), "")
-        if bad and self.log.steps and not self.has_found:
+        if bad and self.log.steps and not self.log.has("not finite"):
             line = path_and_line(self.last_step)
             after = f" after the step at {line}" if line else ""
             what = f"{bad} has {bad_number(measured[bad])}{after}, though the gradients were finite"

@@ -32,24 +32,32 @@ class Site:
 
     Attributes:
         name: of the ``nn.ReLU``, or of the module before the function, with the line.
-        alive: which units have given something else than 0 in this step; None before the first call.
-        count: inputs in this step, as many as the first axis has.
-        silent: inputs since each unit has given something else than 0.
+        alive: which units have given something else than 0 since the last optimizer stepped.
+        count: inputs since then, as many as the first axis has.
+        silent: inputs before the last measured step since each unit has given something else than 0.
+        step: the number of the last measured step; other optimizers may have stepped in it.
+        seen: which units have given something else than 0 in that step.
+        inputs: those of that step.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name, self.count = name, 0
-        self.alive: Any = None
+    def __init__(self, name: str, alive: EngineTensor) -> None:
+        self.name, self.alive, self.seen = name, alive, alive
         self.silent: Any = 0
+        self.count = self.inputs = 0
+        self.step = -1
 
-    def end_step(self) -> Idle:
-        """Return the units of the step that ends, and begin the next one."""
-        self.silent = (~self.alive) * (self.silent + self.count)
-        is_silent = self.silent >= LEAST_INPUTS
+    def end_step(self, number: int) -> Idle:
+        """Return the units of a step, of all that was seen in it, when an optimizer has stepped."""
+        if number != self.step:
+            self.silent = (~self.seen) * (self.silent + self.inputs)
+            self.step, self.inputs, self.seen = number, 0, self.alive
+        self.seen, self.inputs = self.seen | self.alive, self.inputs + self.count
+        silent = (~self.seen) * (self.silent + self.inputs)
+        is_silent = silent >= LEAST_INPUTS
         count = int(is_silent.sum())
-        inputs = int(self.silent[is_silent].min()) if count else 0
-        idle = Idle(self.alive.numel(), int((~self.alive).sum()), count, inputs)
-        self.alive, self.count = None, 0
+        inputs = int(silent[is_silent].min()) if count else 0
+        idle = Idle(self.seen.numel(), int((~self.seen).sum()), count, inputs)
+        self.alive, self.count = self.alive & False, 0
         return idle
 
 
@@ -105,9 +113,9 @@ class Units:
         by = modules.path if modules.is_relu else f"after {modules.last}" if modules.last else ""
         if (site := self.sites.get((modules.path, by, place, alive.numel()))) is None:
             site = self.sites[modules.path, by, place, alive.numel()] = Site(
-                f"relu {by}".rstrip() + f" ({path_and_line(place)})" * (place is not None)
+                f"relu {by}".rstrip() + f" ({path_and_line(place)})" * (place is not None), alive
             )
-        site.alive = alive if site.alive is None else site.alive | alive
+        site.alive = site.alive | alive
         site.count += numbers.shape[0] if numbers.dim() > 1 else 1
 
     def is_of_model(self, result: EngineTensor) -> bool:
@@ -122,9 +130,9 @@ class Units:
                 return any(id(leaf) in self.modules.parameters for leaf in leaves)
         return False
 
-    def end_step(self) -> dict[str, Idle]:
-        """Return the units of the step that ends, by the names of their sites."""
-        return {site.name: site.end_step() for site in self.sites.values() if site.alive is not None}
+    def end_step(self, number: int) -> dict[str, Idle]:
+        """Return the units of a step in which an optimizer has stepped, by the names of their sites."""
+        return {site.name: site.end_step(number) for site in self.sites.values() if site.count or site.step == number}
 
 
 def axis_of_units(result: EngineTensor) -> int | None:

@@ -419,6 +419,45 @@ def test_an_optimizer_that_was_given_the_parameters_of_another_hides_none_of_its
     assert [one.what.partition(":")[0] for one in log.findings] == [told]
 
 
+@pytest.mark.parametrize("is_large_first", [True, False])
+def test_a_parameter_of_two_optimizers_has_the_numbers_of_all_their_steps(torch: Any, is_large_first: bool) -> None:
+    nn = torch.nn
+    shared, heads = nn.Linear(4, 8), [nn.Linear(8, 1), nn.Linear(8, 1)]
+    model = nn.ModuleDict({"shared": shared, "first": heads[0], "second": heads[1]})
+    trainers = [torch.optim.SGD([*shared.parameters(), *head.parameters()], lr=0.01) for head in heads]
+    scales, by_hand = [1.0, 1e-3] if is_large_first else [0.0, 1.0], list[Any]()
+    with gviz.watch(model, every=1) as log:
+        for _ in range(4):
+            begin, grads, x = shared.weight.detach().clone(), list[Any](), batch(torch)
+            moved = torch.zeros(8, 4)
+            for head, trainer, scale in zip(heads, trainers, scales, strict=True):
+                trainer.zero_grad()
+                ((head(torch.tanh(shared(x))) - 1).pow(2).mean() * scale).backward()
+                grad, before = shared.weight.grad, shared.weight.detach().clone()
+                grads.append((grad.norm().item(), (grad == 0).sum().item() / grad.numel()))
+                trainer.step()
+                moved = moved + (shared.weight.detach() - before)
+            by_hand.append((*max(grads), begin.norm().item(), moved.norm().item()))
+    assert log.findings == []
+    for row, numbers in zip(log.rows, by_hand, strict=True):
+        assert tuple(row.norms["shared.weight"]) == pytest.approx(numbers, rel=1e-5)
+        assert row.norms["first.weight"].grad == row.own[id(trainers[0])]["first.weight"].grad
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_gradient_that_is_0_for_one_optimizer_alone_is_no_finding(torch: Any, order: tuple[int, int]) -> None:
+    net, x = network(torch), batch(torch)
+    trainers = [torch.optim.SGD(net.parameters(), lr=0.01) for _ in order]
+    with gviz.watch(net, every=1) as log:
+        for _ in range(4):
+            for scale in order:
+                trainers[scale].zero_grad()
+                ((net(x) - 1).pow(2).mean() * scale + 1).backward()
+                trainers[scale].step()
+    assert log.findings == []
+    assert all(row.norms["0.weight"].grad and row.norms["0.weight"].update for row in log.rows)
+
+
 def test_a_first_step_that_is_too_large_is_told_of_the_optimizer_that_made_it(torch: Any) -> None:
     actor, critic = network(torch), network(torch)
     x, trainers = batch(torch), []
@@ -461,6 +500,39 @@ def test_a_relu_whose_units_are_all_dead_is_told(torch: Any) -> None:
     assert kinds(log) == ["zero gradient", "dead units"]
     assert "8 of 8 units of relu 1 (" in log.findings[1].what
     assert log.rows[0].units[log.findings[1].name].idle == 8
+
+
+def test_units_that_are_0_in_one_of_two_calls_of_a_step_are_not_0_in_it(torch: Any) -> None:
+    nn = torch.nn
+    critic = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    actor, seen, by_hand = nn.Linear(4, 4), list[Any](), list[int]()
+    critic[1].register_forward_hook(lambda module, args, result: seen.append((result.detach() == 0).sum(0) == 2))
+    trainers = [torch.optim.SGD(one.parameters(), lr=0.01) for one in (critic, actor)]
+    with gviz.watch({"critic": critic, "actor": actor}, every=1) as log:
+        for _ in range(5):
+            x = torch.randn(2, 4)
+            for trainer, given in zip(trainers, (x, actor), strict=True):
+                trainer.zero_grad()
+                (critic(x) if given is x else critic(given(x) * 3)).mean().backward()
+                trainer.step()
+            by_hand.append(int((seen[-2] & seen[-1]).sum()))
+    assert [row.units[name].idle for row in log.rows for name in row.units] == by_hand
+    assert any(int(one.sum()) != idle for one, idle in zip(seen[1::2], by_hand, strict=True))
+
+
+def test_units_that_are_0_in_all_calls_of_the_steps_are_told_with_all_their_inputs(torch: Any) -> None:
+    nn = torch.nn
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    with torch.no_grad():
+        net[0].bias.fill_(-100.0)
+    trainers = [torch.optim.SGD(net.parameters(), lr=0.01) for _ in range(2)]
+    with gviz.watch(net, every=1) as log:
+        for _ in range(10):
+            for trainer in trainers:
+                trainer.zero_grad()
+                net(batch(torch)).mean().backward()
+                trainer.step()
+    assert [idle.inputs for row in log.rows for idle in row.units.values()] == [0] * 7 + [256, 288, 320]
 
 
 def test_a_function_relu_is_known_by_its_module_and_line(torch: Any) -> None:
@@ -547,7 +619,7 @@ def test_a_bias_whose_parts_cancel_as_those_of_a_critic_do_is_no_finding(torch: 
     assert "zero gradient" not in kinds(log)
 
 
-def test_gradients_that_are_too_small_for_16_bits_are_told(torch: Any) -> None:
+def test_gradients_that_are_too_small_for_16_bits_are_told_and_no_scaler_that_refuses_them(torch: Any) -> None:
     net = network(torch).half()
     x = batch(torch).half()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -557,7 +629,7 @@ def test_gradients_that_are_too_small_for_16_bits_are_told(torch: Any) -> None:
             (net(x).float().mean() * 1e-8 + 1).backward()
             optimizer.step()
     assert kinds(log) == ["zero gradient"]
-    assert "GradScaler" in log.findings[0].what
+    assert log.findings[0].what.endswith("gviz.why(loss, model) before backward() tells where it becomes 0")
 
 
 def test_a_gradient_that_is_too_large_for_16_bits_is_told(torch: Any) -> None:
