@@ -335,7 +335,8 @@ def list_tensors(
         source: what :func:`gviz.read` or :func:`gviz.graph` takes, or what it returned.
         options: how to read it.
         only: ``leaf``, ``nonleaf``, ``frozen``, or ``none`` for what has no gradient; "" for all.
-        sort: ``name``, ``line``, ``grad`` or ``size``; "" for the order of the program.
+        sort: ``name``, ``line``, ``grad``, by the largest amount of an element, or ``size``; "" for the order of the
+            program.
         by: ``tensor`` for a row for each tensor, ``module`` for one for each module.
         columns: those of a table by module, as ``--columns`` has them, or a list; none for all.
         words: as for :func:`gviz.read`, or :func:`gviz.graph`: ``model=net``.
