@@ -167,7 +167,7 @@ row("pow_tensor", "PowBackward1", lambda self, exponent:
     integer_power(self, exponent) if self.dtype.kind in "iu" else self**exponent,
     "pow .pow_ ** **=", check=lacks("pow", "b"),
     self="where(equal(exponent, 0.0), 0.0, grad * (exponent * pow_tensor(self, minus(exponent, 1))))",
-    exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(self))")
+    exponent="grad * where(logical_and(equal(self, 0), greater_equal(exponent, 0)), 0.0, result * log(cast_like(self, result)))")
 @op("PowBackward0", "pow .pow_ ** **=", rounding="each", self="pow_backward(grad, self, exponent)")
 def power(self, exponent):
     self = common(self, exponent)

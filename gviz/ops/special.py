@@ -140,7 +140,7 @@ def times_log(self, other):
 
 function("xlogy", "XlogyBackward0", times_log, "xlogy xlogy_ special.xlogy", check=lacks("xlogy_cpu", "c"), rounding="each",
     other="grad * self / other",
-    self="masked_fill(xlogy(grad, other), logical_and(equal(self, 0.0), less_equal(other, 0.0)), 0.0)")
+    self="masked_fill(xlogy(grad, cast_like(other, grad)), logical_and(equal(self, 0.0), less_equal(other, 0.0)), 0.0)")
 function("xlogy_base", "XlogyBackward1", lambda self, other: times_log(other.dtype.type(self), other), "xlogy special.xlogy",
     check=lacks("xlogy_cpu", "c"), rounding="each", other="grad * self / other")
 function("xlogy_scalar", "XlogyBackward2", lambda self, other: times_log(self, self.dtype.type(other)),

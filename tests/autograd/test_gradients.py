@@ -38,6 +38,16 @@ def test_backward_adds_to_the_gradient_that_is_there() -> None:
     assert x.grad.item() == 5.0
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.float32])
+def test_the_logarithm_in_a_derivative_is_no_whole_number_though_its_operand_is(dtype: Any) -> None:
+    base, x = torch.tensor([2, 3]).to(dtype), leaf([0.5, 2.0])
+    (base**x).sum().backward()
+    assert x.grad.tolist() == pytest.approx([0.980258, 9.887511])
+    x.grad = None
+    torch.xlogy(x, base).sum().backward()
+    assert x.grad.tolist() == pytest.approx([0.693147, 1.098612])
+
+
 def test_accumulating_writes_into_the_gradient_in_place() -> None:
     x = leaf(2.0)
     (x * 5).backward()
