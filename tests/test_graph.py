@@ -187,6 +187,7 @@ FULL = Graph(
                 grad_set=Place(10),
                 spoiled=Place(11),
                 spread=Place(12),
+                took_bad=True,
                 is_grown=True,
             ),
             moment=Moment(

@@ -137,7 +137,7 @@ class OutsideGraph:
         )
 
     def as_cut(self, call: CallRecord, *, is_number: bool) -> CallRecord:
-        """Return a call with why what it makes of a tensor inside a graph is outside, and what switches gradients off."""
+        """Return a call with why its result of a tensor inside a graph is outside, and what switches gradients off."""
         is_on = self.engine.is_grad_enabled() and call.name != CHECKPOINT
         reason = "detached" if is_number or call.name in DETACHES else "no derivative" if is_on else "no_grad"
         place, switch, block = self.frames.switch() if reason == "no_grad" else (None, "", None)
