@@ -363,8 +363,16 @@ def test_a_module_that_was_not_made_from_tensors_or_needs_more_gets_no_such_mend
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_weights_of_classes_are_tensors_that_a_loss_is_made_from(tmp_path: Path, engine: str) -> None:
-    loss = "loss_fn = nn.CrossEntropyLoss(torch.ones(2) + 1); loss = loss_fn.backward()"
-    program = MADE.format(hidden="h = self.first(x)", loss=loss)
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        ("nn.CrossEntropyLoss(torch.ones(2) + 1)", "CrossEntropyLoss"),
+        ("nn.LeakyReLU(torch.tensor(0.1) * 1)", "LeakyReLU"),
+    ],
+)
+def test_weights_of_classes_and_single_numbers_are_tensors_that_a_module_is_made_from(
+    tmp_path: Path, made: str, kind: str, engine: str
+) -> None:
+    program = MADE.format(hidden="h = self.first(x)", loss=f"loss_fn = {made}; loss = loss_fn.backward()")
     cause = why(graph_of(tmp_path, program, engine), "net.first.weight")
-    assert cause.mend == "a CrossEntropyLoss is a module, and no tensor: what its call gives is one"
+    assert cause.mend == f"a {kind} is a module, and no tensor: what its call gives is one"

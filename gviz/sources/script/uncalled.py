@@ -50,7 +50,8 @@ def made_from_tensors(error: BaseException, what: str) -> Iterator[type]:
         for one in filter(is_module, (getattr(error, "obj", None), *given.values())):
             values = [{**vars(one), **given}.get(name) for name in options(type(one)) if not name.endswith("weight")]
             is_about = given.get("self") is one or type(one).__name__ in what
-            if is_about and any(hasattr(type(value), "retain_grad") for value in values):
+            tensors = (value for value in values if value is not None and hasattr(type(value), "retain_grad"))
+            if is_about and any(value.requires_grad or value.dim() for value in tensors):  # else it may be a slope
                 yield type(one)
 
 
