@@ -184,6 +184,7 @@ FULL = Graph(
                 is_same_call=True,
                 arrivals=8,
                 wasted=6,
+                wasted_at=Place(17),
                 grad_set=Place(10),
                 spoiled=Place(11),
                 spread=Place(12),

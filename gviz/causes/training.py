@@ -125,11 +125,14 @@ def as_far_as_used(facts: TensorFacts) -> Cause:
     arrivals, wasted, cause = facts.history.arrivals, facts.history.wasted, as_it_came(facts)
     if not wasted or not facts.history.steps or not facts.history.is_optimized:
         return cause
-    what = cause.what.replace(", which is finite and not 0", "")
-    what = f"{what}; {wasted} of the {arrivals} that this backward() has brought went before a step() had used them"
-    if wasted * 2 > arrivals or wasted * 2 == arrivals > 2:  # such as each first one of two batches for a step
-        return cause._replace(verdict="taken away", what=what, mend=f"{AFTER_STEP}; or none, {ON_PURPOSE}")
-    return cause._replace(what=what, mend=f"none, {ON_PURPOSE}; else {AFTER_STEP}")
+    is_most = wasted * 2 > arrivals or wasted * 2 == arrivals > 2  # such as each first one of two batches for a step
+    lost = cause.besides(
+        f"{wasted} of the {arrivals} that this backward() has brought went before a step() had used them",
+        facts.case.line_of(facts.history.wasted_at),
+        f"{AFTER_STEP}; or none, {ON_PURPOSE}" if is_most else f"none, {ON_PURPOSE}; else {AFTER_STEP}",
+        "but",
+    )
+    return lost._replace(verdict="taken away") if is_most else lost
 
 
 def is_read_alone(facts: TensorFacts) -> bool:

@@ -401,6 +401,7 @@ class History(NamedTuple):
         arrivals: how many gradients the calls of backward have brought that were made where the last one was.
         wasted: how many of these were taken away before anything had used them; 0 if its steps use those of another
             backward.
+        wasted_at: the line that has taken away most of these.
         grad_set: where the program has given it a gradient of its own, which is there still.
         spoiled: where the program has written nan or inf into a gradient that backward had left finite, as all others.
         spread: where it has done so when another gradient was not finite, as by clipping all to one norm.
@@ -435,6 +436,7 @@ class History(NamedTuple):
     is_same_call: bool = False
     arrivals: int = 0
     wasted: int = 0
+    wasted_at: Place | None = None
     grad_set: Place | None = None
     spoiled: Place | None = None
     spread: Place | None = None

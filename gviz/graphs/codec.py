@@ -47,8 +47,7 @@ def as_plain(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
 
 def names_of(record: Any) -> Collection[str]:
     """Return the names of a record's fields: of a named tuple, or of a dataclass."""
-    names: Collection[str] = record._fields if hasattr(record, "_fields") else record.__dataclass_fields__
-    return names
+    return getattr(record, "_fields", None) or record.__dataclass_fields__  # type: ignore[no-any-return]
 
 
 def jsonable(value: Any) -> Any:

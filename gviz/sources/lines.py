@@ -255,6 +255,7 @@ class Lines:
             return history._replace(is_updated=first > 0 and any(one.run > first for one in self.writes_to(tensor)))
         is_of_other = record.steps > 0 and record.stepped_in[chain] < gradients.calls[chain]  # another optimizer's turn
         is_cleared, is_there = record.cleared_at is not None, record.has_had_gradient
+        lost = gradients.lost(record)
         brought, stepped_after = (
             [self.place(Place(trace.frames.line_of(code, at), code.co_filename)) for code, at in call[:1]]
             for call in (record.chain, record.stepped_after)
@@ -266,7 +267,8 @@ class Lines:
             first_norm=record.first_norm,
             steps=record.steps if gradients.is_complete else None,
             arrivals=record.arrivals[record.chain],
-            wasted=gradients.lost(record),
+            wasted=lost.total(),
+            wasted_at=self.place_if_any(max(lost, key=lost.__getitem__, default=None)),
             still_steps=record.still_steps,
             idle_steps=record.idle_steps if is_optimized else gradients.idle_steps,
             stepped=self.place_if_any(record.stepped_at),

@@ -97,11 +97,11 @@ class RunningProgram:
 
         The frames of the last one are kept until then: so a frame that is another is another call.
         """
-        running = ((frame, frame.f_code) for frame, _ in walk_stack(sys._getframe(1)))  # noqa: SLF001 - as above
-        frames = [
-            frame
-            for frame, code in running  # what a comprehension does is done by the function that it is in
-            if (code.co_name[0] != "<" or code.co_name == "<lambda>") and self.is_ours(code.co_filename)
+        frames = [  # what a comprehension does is done by the function that it is in
+            one
+            for one, _ in walk_stack(sys._getframe(1))  # noqa: SLF001 - as above
+            if (one.f_code.co_name[0] != "<" or one.f_code.co_name == "<lambda>")
+            and self.is_ours(one.f_code.co_filename)
         ]
         stack, pairs = self.stack, zip(reversed(frames), self.stack, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1][0], pairs))  # frames that run still

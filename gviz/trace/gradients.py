@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from itertools import dropwhile, islice, takewhile
 from traceback import walk_stack
@@ -33,11 +33,11 @@ class GradientRecord:
     """What has happened to the ``.grad`` of a leaf over time.
 
     By the call of backward that has brought them, it counts the gradients that came, those that a step used before
-    another came or they were taken away, and those that were taken away unused; and how often each call had run when an
-    optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to use, or a
-    later one, though there had been a backward, which has brought none; by a line that clips gradients, how often it
-    found none, or clipped one that a step had used. A gradient with nan or inf has begun where the leaf was finite when
-    it came; whether a step has made the leaf so with one is noted, too.
+    another came or they were taken away, and those that each line has taken away unused; and how often each call had
+    run when an optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to
+    use, or a later one, though there had been a backward, which has brought none; by a line that clips gradients, how
+    often it found none, or clipped one that a step had used. A gradient with nan or inf has begun where the leaf was
+    finite when it came; whether a step has made the leaf so with one is noted, too.
 
     Args:
         leaf: weakly.
@@ -57,7 +57,8 @@ class GradientRecord:
         self.was_read = self.was_used = self.is_stale = self.used_sum = self.has_begun = self.took_bad = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
         self.is_zero = False  # whether backward has left nothing but zeros, and nobody has written anything else
-        self.arrivals, self.used, self.wasted, self.stepped_in = (Counter[Chain]() for _ in range(4))
+        self.arrivals, self.used, self.stepped_in = (Counter[Chain]() for _ in range(3))
+        self.wasted = defaultdict[Chain, Counter[Place]](Counter)
         self.twice, self.clips = Counter[Place | None](), Counter[Place | None]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.before_clip: tuple[Place | None, Numbers] | None = None  # a gradient that a step has used, and is clipped
@@ -269,19 +270,19 @@ class Gradients(Observer):
         elif (call := self.frames.note_call("grad")) is not None:
             record.cleared_at, record.cleared_in = call.place, self.calls.total()
             record.was_used = record.was_read or record.has_updated
-            record.wasted[record.chain] += not record.was_used
+            record.wasted[record.chain][call.place] += not record.was_used
 
-    def lost(self, record: GradientRecord) -> int:
-        """Return how many gradients that the last backward of a leaf has brought were lost: taken away unused.
+    def lost(self, record: GradientRecord) -> Counter[Place]:
+        """Return how many gradients that the last backward of a leaf has brought were taken away unused, by the lines.
 
-        It is 0 if steps have used each gradient that another backward brought the leaf, and the last one's for other
-        tensors, or would have, as it was another optimizer's turn: in a GAN, the discriminator's gradients of the
+        There are none if steps have used each gradient that another backward brought the leaf, and the last one's for
+        other tensors, or would have, as it was another optimizer's turn: in a GAN, the discriminator's gradients of the
         generator's loss are not meant to be used, nor are a model's where the program reads those of its data, as to
         attack it.
         """
         is_trained = any(record.used[one] == count for one, count in record.arrivals.items() if one != record.chain)
         is_of_others = not record.idle_steps and record.chain in self.made_of
-        return 0 if is_trained and (is_of_others or record.chain in self.used) else record.wasted[record.chain]
+        return Counter() if is_trained and (is_of_others or record.chain in self.used) else +record.wasted[record.chain]
 
     def is_use(self, code: CodeType, at: int) -> bool:
         """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""

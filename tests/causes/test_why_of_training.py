@@ -163,6 +163,20 @@ def test_each_gradient_is_followed_over_time(tmp_path: Path, case: str, engine: 
     assert bool(cause.mend) == bool(mend)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("condition", "verdict"), [("i == 2", "taken away"), ("i != 1", "ok")])
+def test_the_line_that_takes_a_gradient_away_before_a_step_is_named(
+    tmp_path: Path, condition: str, verdict: str, engine: str
+) -> None:
+    body = f"""opt.zero_grad()
+    loss = head(net(x)).sum()
+    loss.backward()
+    if {condition}:
+        opt.step()"""
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == (verdict, [10, 8]), cause
+
+
 ADVERSARIES = """\
 import torch
 from torch import nn
