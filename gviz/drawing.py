@@ -473,7 +473,7 @@ def graph(
 
         return drawing_of(static_picture(owner, title=getattr(first, "name", "").partition(":")[0]))
     flow = flow or (bool(view) and look_with(None, {"view": view}).needs_flow)
-    named_tensors = {**by_name(model), **by_name(params)}
+    named_tensors = {**by_name(model, remove_duplicate=False), **by_name(params)}
     roots, names = named_roots(tensors, named_tensors)
     for name, tensor in (roots | names).items():
         if not is_tensor(tensor):

@@ -333,6 +333,6 @@ def save(
         model: the module that the tensors are of.
         params: tensors by name.
     """
-    if isinstance(source, sources.Reading | Graph):
-        return render.save(source, path, options)
-    return render.save(live_graph(source, {**by_name(model), **by_name(params)}, model), path, options)
+    if not isinstance(source, sources.Reading | Graph):
+        source = live_graph(source, {**by_name(model, remove_duplicate=False), **by_name(params)}, model)
+    return render.save(source, path, options)

@@ -916,8 +916,12 @@ def brief(value: object) -> str:
     return "[saved tensors]" if has_tensors(value) else str(value)
 
 
-def by_name(params: Params) -> dict[str, TensorLike]:
+def by_name(params: Params, **options: bool) -> dict[str, TensorLike]:
     """Return the names that a user gives to tensors; one of a plain list is called by its place, ``params[0]``.
+
+    Args:
+        params: what has them.
+        options: those of ``named_parameters()``, as ``remove_duplicate=False`` for all names of a shared weight.
 
     Raises:
         TypeError: there are no names in it.
@@ -929,7 +933,9 @@ def by_name(params: Params) -> dict[str, TensorLike]:
         return {
             ".".join(filter(None, (name, inner))): tensor
             for name, part in dict(pairs).items()
-            for inner, tensor in (part.named_parameters() if hasattr(part, "named_parameters") else [("", part)])
+            for inner, tensor in (
+                part.named_parameters(**options) if hasattr(part, "named_parameters") else [("", part)]
+            )
         }
     except (TypeError, ValueError):
         raise ArgumentError(

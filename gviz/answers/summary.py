@@ -183,12 +183,12 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
             kinds[one.path] = one.kind or kinds.get(one.path, "")
             if one.call or node.kind == "operation":
                 calls.setdefault(one.path, set()).update([one.call] * (one.call > 0))
-    if graph.guesses_modules:  # of a module whose parameters others use, too, no operation may be known
-        calls |= {path: set() for path in inside if path not in calls}
     leaves = {node.name: node for node in graph.nodes if node.kind == "leaf"}
     for path, name in shared_parameters(graph):
-        if path in inside and name in leaves:
-            inside[path].append(leaves[name])
+        if name in leaves:
+            inside.setdefault(path, []).append(leaves[name])
+    if graph.guesses_modules:  # of a module whose parameters others use, too, no operation may be known
+        calls |= {path: set() for path in inside if path not in calls}
     models = {prefixes(path)[0] for path in calls} if any(calls.values()) else None
     undrawn = undrawn_parameters(graph, models)
     for path in sorted({**calls, **undrawn}, key=lambda path: path.count(".")):
@@ -197,7 +197,7 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
             nothing = None if models is None else 0
             yield ModuleRow(path, kinds.get(path, ""), None, nothing, rest, nothing, None)
             continue
-        card, number = card_of(inside[path], kinds[path], (), ()), len(calls[path]) or None
+        card, number = card_of(inside[path], kinds.get(path, ""), (), ()), len(calls[path]) or None
         operations = None if graph.guesses_modules else card.operations
         yield ModuleRow(path, card.kind, number, operations, card.elements + rest, card.kept, card.grad)
 

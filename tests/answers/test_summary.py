@@ -180,6 +180,26 @@ def test_of_tensors_no_operations_are_counted_that_names_of_parameters_alone_giv
     assert gviz.summary(gviz.read(tmp_path / "run.json")).modules == short.modules
 
 
+@pytest.mark.parametrize("engine", ["gviz.engine", pytest.param("torch", marks=pytest.mark.torch)])
+def test_of_tensors_a_layer_whose_only_weight_is_another_s_has_a_row_with_it(tmp_path: Path, engine: str) -> None:
+    torch = pytest.importorskip(engine)
+    nn = torch.nn
+    net = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 3), nn.Linear(3, 5, bias=False))
+    net[2].weight = net[0].weight
+    loss = net(torch.tensor([1, 2])).pow(2).mean()
+    loss.backward()
+    rows = {row.path: row for row in gviz.summary(loss, net).modules}
+    assert {path: (row.kind, row.parameters) for path, row in rows.items()} == {
+        "0": ("Embedding", 15),
+        "1": ("Linear", 12),
+        "2": ("Linear", 15),
+    }
+    assert rows["2"].grad == rows["0"].grad == pytest.approx(float(net[0].weight.grad.norm()))
+    gviz.save(loss, tmp_path / "run.json", model=net)
+    assert gviz.summary(gviz.read(tmp_path / "run.json")).modules == gviz.summary(loss, net).modules
+    assert [cause.name for cause in gviz.why(tmp_path / "run.json")] == [name for name, _ in net.named_parameters()]
+
+
 def test_frozen_modules_of_a_program_have_a_row(gviz: Program) -> None:
     (gviz.folder / "net.py").write_text(
         "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))\n"
