@@ -144,7 +144,8 @@ def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:
 
 def _root_of_name(name: str, run: ScriptRun) -> Any:
     """Return the tensor that the user asks for; SourceError if none has that name, or no gradient flows to it."""
-    tensor = run.names.get(name, run.names_at_call.get(name))
+    # what only a function had is gone, unless backward was called on it
+    tensor = {**run.names_at_call, **run.calls.roots, **run.names}.get(name)
     if tensor is None:
         hint = did_you_mean(name, run.names, f"its tensors: {joined(run.names)}" if run.names else "")
         raise SourceError(f"--root {name}: the script has no tensor of that name", hint=hint)

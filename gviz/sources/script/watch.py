@@ -126,6 +126,7 @@ class Calls(Observer):
         self.leaves: ByTensor[
             bool
         ] = {}  # those that calls came to: a later call is to have their gradients of then, too
+        self.roots: dict[str, Any] = {}  # of those that are asked for: what a call was made on last under the name
         self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
@@ -254,6 +255,8 @@ class Calls(Observer):
         place, names = self.caller()
         # the table may be asked for of an earlier call
         by_name = named_tensors(names, [self.engine], asked=self.options.roots) if self.options.roots else {}
+        called = set(map(id, tensors))
+        self.roots |= {name: by_name[name] for name in self.options.roots if id(by_name.get(name)) in called}
         tensors_by_name = [one for one in (by_name or names).values() if issubclass(type(one), self.engine.Tensor)]
         noted_tensors = list(
             {

@@ -241,6 +241,19 @@ def test_root_decides(folder: Folder) -> None:
         assert texts(reading) == []
 
 
+def test_a_root_of_a_function_is_what_backward_was_called_on_last_under_the_name(folder: Folder) -> None:
+    script = (
+        "def critic(k):\n    real = x * k\n    critic_loss = real * 3\n    critic_loss.backward()\n"
+        "def actor(critic_loss):\n    actor_loss = x * 7\n    actor_loss.backward()\n"
+        "for k in range(1, 3): critic(k); actor(torch.tensor(0.0))"
+    )
+    reading = folder.run(HEAD + script, roots=("critic_loss",))
+    assert roots(reading) == ["critic_loss"]
+    values = {node.name: nested(node.numbers) for node in reading.graph.nodes if node.numbers is not None}
+    assert values["critic_loss"] == 12  # of the second pass
+    assert roots(folder.run(HEAD + script, roots=("actor_loss",))) == ["actor_loss"]
+
+
 def test_several_roots_are_drawn_in_the_order_asked_for(folder: Folder) -> None:
     reading = folder.run(HEAD + "a = x * 2\nb = x * 3\n", roots=("b", "a"))
     assert roots(reading) == ["b", "a"]
