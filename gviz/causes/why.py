@@ -149,7 +149,7 @@ def why(graph: Graph, name: str) -> Cause:
 def hint_of_name(case: Diagnosis, name: str) -> str:
     """Return what to ask about in place of a name that is not that of a tensor."""
     parts = [one for one in case.rows if one.startswith((f"{name}[", f"{name}."))]
-    owner = next((one for one, own in reversed(case.assignments.variables.items()) if name in own), "")
+    owner = next((one for one, own in case.assignments.variables.items() if name in own), "")  # the program's is first
     there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
     return first_true(
         (parts, f"{name} holds {joined(parts, 4)}"),

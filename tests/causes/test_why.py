@@ -3390,6 +3390,23 @@ def test_a_name_that_is_not_there_is_refused_with_the_one_that_was_meant(tmp_pat
     assert refused.value.hint == "did you mean loss?"
 
 
+@pytest.mark.parametrize(
+    ("program", "hint"),
+    [
+        ("total = 0.0\n", "total is no tensor at the end"),
+        ("", "total is a variable of mean_of(), gone when that has returned"),
+    ],
+)
+def test_a_variable_of_the_program_is_not_said_to_be_that_of_a_function(
+    tmp_path: Path, program: str, hint: str
+) -> None:
+    function = "def mean_of(one):\n    total = one.sum()\n    return total / one.numel()\n"
+    end = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = mean_of(w * w)\nloss.backward()\n"
+    with pytest.raises(SourceError, match="there is no tensor total") as refused:
+        why(graph_of(tmp_path, function + program + end), "total")
+    assert refused.value.hint == hint
+
+
 NET = """\
 import torch
 import torch.nn as nn

@@ -75,7 +75,11 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
         roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], run)
         about = call.about
         where = "" if about.place is None else f" at {about.place}"
-        where += f", call {about.number}, the first with nan or inf" if about.is_first_bad and about.number > 1 else ""
+        where += (
+            f", call {about.number} of the whole program, the first with nan or inf"
+            if about.is_first_bad and about.number > 1
+            else ""
+        )
         unnamed = "" if roots.keys() <= run.names_at_call.keys() | run.names.keys() else "a tensor without a name; "
         return roots, _note(roots, f"{unnamed}{about.function} called{where}")
     rank = {name: number for number, name in enumerate(run.assignments)}
