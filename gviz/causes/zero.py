@@ -532,20 +532,18 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1
     are, them = ("is", "it") if is_one else ("are", "them")
     is_fed = all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins)
-    text, meant = first_true(
-        (
-            is_fed and any(row.history.grad_cleared and not row.history.was_used for row in rows),
-            (f"the other factor is 0, as {names} {are}: see what takes away the gradient that comes to {them}", ""),
-        ),
-        (
-            True,
-            (
-                f"the other factor is 0, as {names} {are}: give {them} other numbers",
-                f"if {names} {are} to begin at 0: a gradient comes to {them}, and a step changes {them}" * is_fed,
-            ),
-        ),
+    is_lost = is_fed and any(row.history.grad_cleared and not row.history.was_used for row in rows)
+    is_left_out = is_fed and any(row.history.is_optimized is False and not row.history.is_updated for row in rows)
+    what = first_true(
+        (is_lost, f": see what takes away the gradient that comes to {them}"),
+        (is_left_out, f", and no step changes {them}: give {them} to an optimizer"),
+        (True, f": give {them} other numbers"),
     )
-    return tuple(line for row in rows for line in case.line_of(row.history.written or row.place)), Mend(text, meant)
+    return tuple(line for row in rows for line in case.line_of(row.history.written or row.place)), Mend(
+        f"the other factor is 0, as {names} {are}{what}",
+        f"if {names} {are} to begin at 0: a gradient comes to {them}, and a step changes {them}"
+        * (is_fed and not (is_lost or is_left_out)),
+    )
 
 
 def with_other_ways(facts: TensorFacts, cause: Cause, edges: Sequence[Edge]) -> Cause:
