@@ -192,14 +192,17 @@ def module_rows(graph: Graph) -> Iterable[ModuleRow]:
     models = {prefixes(path)[0] for path in calls} if any(calls.values()) else None
     undrawn = undrawn_parameters(graph, models)
     for path in sorted({**calls, **undrawn}, key=lambda path: path.count(".")):
-        rest = undrawn.get(path, 0)
-        if path not in calls:  # it recorded nothing, as far as somebody has seen the calls
-            nothing = None if models is None else 0
-            yield ModuleRow(path, kinds.get(path, ""), None, nothing, rest, nothing, None)
-            continue
-        card, number = card_of(inside[path], kinds.get(path, ""), (), ()), len(calls[path]) or None
-        operations = None if graph.guesses_modules else card.operations
-        yield ModuleRow(path, card.kind, number, operations, card.elements + rest, card.kept, card.grad)
+        card = card_of(inside.get(path, []), kinds.get(path, ""), (), ())
+        nothing = None if models is None else 0  # of what recorded nothing, as far as somebody has seen the calls
+        yield ModuleRow(
+            path,
+            card.kind,
+            len(calls.get(path, ())) or None,
+            (card.operations if path in calls else nothing) if not graph.guesses_modules else None,
+            card.elements + undrawn.get(path, 0),
+            card.kept if path in calls else nothing,
+            card.grad,
+        )
 
 
 def module_columns(graph: Graph, names: Iterable[str] = ()) -> dict[str, list[Any]]:

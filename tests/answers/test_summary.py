@@ -213,6 +213,22 @@ def test_frozen_modules_of_a_program_have_a_row(gviz: Program) -> None:
     assert (first["operations"], first["class"]) == (0, "Linear")
 
 
+def test_a_module_that_is_not_called_counts_those_of_its_parameters_that_are_frozen_and_those_that_are_not(
+    gviz: Program,
+) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])\n"
+        "    def forward(self, x):\n        return self.layers[1](self.layers[0](x))\n"
+        "net = Net()\nnet.layers[0].requires_grad_(False)\nnet(torch.ones(3, 4)).sum().backward()\n"
+    )
+    rows = gviz("inspect", "net.py", "--by", "module", "--columns", "params,calls,grad_norm", "--json").json()
+    table = {row["module"]: (row["params"], row["calls"]) for row in rows}
+    assert table == {"net": (40, 1), "net.layers": (40, None), "net.layers.0": (20, None), "net.layers.1": (20, 1)}
+    norms = {row["module"]: row["grad_norm"] for row in rows}
+    assert norms["net.layers"] == norms["net"] == norms["net.layers.1"] != norms["net.layers.0"]
+
+
 @pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
 def test_the_bytes_saved_are_those_of_distinct_memory(tmp_path: Path, engine: str) -> None:
     program = (
