@@ -200,10 +200,13 @@ class Diagnosis:
         Where optimizers have others that require gradients, those alone that one has: a copy is frozen on purpose.
         """
         has_others = any(self.rows[name].requires_grad for name in self.optimized)
-        names = (
-            name for cut in self.graph.breaks if cut.reason == "frozen" for name in cut.leaves if name in self.rows
+        own = (
+            name
+            for cut in self.graph.breaks
+            if cut.reason == "frozen"
+            for name in cut.leaves
+            if name in self.rows and not self.rows[name].same_as
         )
-        own = [name for name in names if not self.rows[name].same_as]
         return [name for name in own if not has_others or name in self.optimized]
 
     def is_shared(self, cut: GraphCut) -> bool:

@@ -112,9 +112,10 @@ def overwritten(facts: TensorFacts) -> Cause:
         for one in case.assignments.writers.get((None, name), ())
     )  # of data, which stay
     in_place = "" if is_alias else fixes.as_write_in_place(facts.code, name)
-    is_summed = not re.search(r"zero_grad|\.grad\.(zero_|fill_|data)|\.grad = ", case.graph.code) and any(
+    is_again = any(  # in the next run of a loop
         isinstance(one, ast.For | ast.While) for one in statements_at(case.graph.code, case.line_in_text(facts.lines))
-    )  # in the next run of a loop, if nothing clears the gradient
+    )
+    is_summed = is_again and not re.search(r"zero_grad|\.grad\.(zero_|fill_|data)|\.grad = ", case.graph.code)
     write = (
         f"{'with torch.no_grad(): ' * (facts.reason != 'no_grad')}{in_place or f'write into {name} in place'}"
         f"{'; and set its .grad to None after it, as backward() adds to it' * is_summed}"
@@ -123,9 +124,15 @@ def overwritten(facts: TensorFacts) -> Cause:
     is_asked = "does not require grad" in message or (
         "NoneType" in message and GRADIENT.search(case.code_of(case.line_of_stop))
     )
-    is_used = is_leaf and not (is_asked or is_lost(facts))  # the gradient of the leaf, when this was made
+    is_moved = (  # once, along its gradient: an input of layers
+        not is_again
+        and (moved := case.named.get(older.name)) is not None
+        and moved.module is None
+        and any(one.kind == "leaf" and one.module is not None for one in case.shown.nodes)
+    )
+    is_used = (is_leaf or is_moved) and not (is_asked or is_lost(facts))  # the gradient of the leaf, when this was made
     return facts.cause(
-        "new leaf" if is_used else "overwritten",
+        "new leaf" if is_used and is_leaf else "overwritten",
         f"{name} is no longer the leaf: the line gives the name to a new tensor, whose .grad is None",
         facts.lines,
         (not in_place and fixes.as_leaf(facts.code, name)) or write,
@@ -142,8 +149,7 @@ def cuts_of_older(facts: TensorFacts) -> list[GraphCut]:
         if (is_renamed and cut.is_used and cut.call != "grad")
         and not (case.line_of(cut.place) == facts.lines or makes_next_leaves(case, cut))
     )
-    pairs = ((cut, case.expression_of(cut)) for cut in cuts)
-    parts = ((cut, ast.unparse(part)) for cut, whole in pairs if whole is not None for part in ast.walk(whole))
+    parts = ((cut, ast.unparse(one)) for cut in cuts for one in ast.walk(case.expression_of(cut) or ast.Pass()))
     return [
         cut
         for cut, one in parts
@@ -164,12 +170,10 @@ def given_to_other_name(facts: TensorFacts) -> Cause | None:
         if took_name(one) and (one.name == own or is_lost(one))
     ]
     cause = overwritten(min(others, key=lambda one: one.name != own)) if others else None
-    return cause and facts.cause(
-        cause.verdict,
-        f"the program has used the gradient of {facts.name}, and {facts.name} is as it was:"
+    return cause and cause._replace(
+        name=facts.name,
+        what=f"the program has used the gradient of {facts.name}, and {facts.name} is as it was:"
         f" the line gives the name {cause.name} to a new tensor",
-        cause.lines,
-        cause.mend,
     )
 
 

@@ -1474,6 +1474,26 @@ def test_what_each_pass_makes_a_leaf_of_is_no_leaf_that_is_cut_off(tmp_path: Pat
     assert once.mend.startswith("none, if x is to get no further gradient; else "), "nothing tells whether it is"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("end", "is_wrong"), [("print(net(x).argmax(1))", False), ("x = x + x.grad.sign()", True)])
+def test_an_input_that_is_moved_once_along_its_gradient_with_its_graph_is_no_fault(
+    tmp_path: Path, end: str, is_wrong: bool, engine: str
+) -> None:
+    program = f"""\
+import torch
+net = torch.nn.Linear(3, 2)
+x = torch.rand(4, 3, requires_grad=True)
+net(x).logsumexp(1).sum().backward(retain_graph=True)
+x = (x + 0.1 * x.grad.sign()).clamp(0, 1)
+{end}
+"""
+    graph = graph_of(tmp_path, program, engine)
+    own = [cause for cause in why_all(graph) if cause.name.startswith("x")]
+    assert [(cause.verdict, cause.is_wrong) for cause in own] == [("overwritten", is_wrong)] * 2
+    mend = "x = (x + 0.1 * x.grad.sign()).clamp(0, 1).detach().requires_grad_()"
+    assert why(graph, "x").mend == ("" if is_wrong else "none, if x is to get no further gradient; else ") + mend
+
+
 ADVERSARIAL = """\
 import torch
 torch.manual_seed(0)
