@@ -646,7 +646,7 @@ def not_run(facts: TensorFacts) -> Cause:
         (call, call),
         (
             facts.closure,
-            f"call {case.call_of_backward} in {facts.closure}, which step() calls for the gradients",
+            f"in {facts.closure}, which step() calls for the gradients, call backward() on what it returns",
         ),
         (
             ".backward(" in case.graph.code,

@@ -1865,6 +1865,21 @@ def test_the_gradients_of_a_closure_are_to_be_emptied_within_it(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_backward_in_a_closure_is_to_be_called_on_what_that_returns_and_not_on_what_step_does(
+    tmp_path: Path, engine: str
+) -> None:
+    program = (
+        "import torch\nfrom torch import nn\nnet, x = nn.Linear(3, 1), torch.ones(5, 3)\n"
+        "opt = torch.optim.LBFGS(net.parameters())\n"
+        "def closure():\n    opt.zero_grad()\n    return net(x).pow(2).mean() + net.bias.pow(2).sum()\n"
+        "last = opt.step(closure)\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == ("backward not run", [8])
+    assert cause.mend == "in closure, which step() calls for the gradients, call backward() on what it returns"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_model_of_which_a_copy_is_trained_under_its_name_is_no_new_leaf(tmp_path: Path, engine: str) -> None:
     program = (
         "import copy\nimport torch\ndef train(net, opt):\n    for i in range(2):\n        opt.zero_grad()\n"
