@@ -243,8 +243,8 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
 def clause_of_cuts(case: Diagnosis, cuts: Sequence[GraphCut], it: str) -> str:
     """Return what some calls have cut off, as a clause."""
     clauses = dict.fromkeys(cut_clause(case, cut, it) for cut in cuts)
-    count = len({cut.block or cut for cut in cuts})
-    return "; on another way, ".join(clauses) + f", in {count} places, one of which may be meant" * (count > 1)
+    are_several = len({cut.block or cut for cut in cuts}) > 1
+    return "; on another way, ".join(clauses) + ", in several places, one of which may be meant" * are_several
 
 
 def by_call(case: Diagnosis, cut: GraphCut) -> str:

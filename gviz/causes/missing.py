@@ -630,9 +630,9 @@ def not_run(facts: TensorFacts) -> Cause:
     case, name, stepped = facts.case, facts.name, facts.case.line_of(facts.history.stepped)
     if facts.history.autograd_grad:
         lines = case.line_of(facts.history.autograd_grad)
-        asked = (case.rows.get(ast.unparse(one)) for one in fixes.roots_in(parse(case.code_of(lines))))
-        call = next((f"{one.name}.backward()" for one in asked if one and not one.shape), case.call_of_backward)
-        return returned(facts, lines, f"{call} in its place, or give each tensor its .grad")
+        asked = map(ast.unparse, fixes.roots_in(parse(case.code_of(lines))))
+        call = next((f"{one}.backward()" for one in asked if one in case.rows and not case.rows[one].shape), "")
+        return returned(facts, lines, f"{call or case.call_of_backward} in its place, or give each tensor its .grad")
     if case.is_expression and any(case.nodes[root].shape for root in case.shown.roots[:1]):
         return facts.cause(
             "failed",
@@ -659,11 +659,20 @@ def not_run(facts: TensorFacts) -> Cause:
         (True, f"compute a loss from {name}, and call its backward()"),
     )
     made = () if case.root_row is None or case.is_expression else case.line_of(case.root_row.place)
-    return facts.cause(
-        "backward not run",
-        f"{name}.grad is None: no backward has run to its end",
-        at or (stepped if facts.closure else (*facts.lines, *made)),
-        mend,
+    return (
+        facts.cause(
+            "backward not run",
+            f"backward has not run on {case.root_name}: the gradient that {name} had was of another backward",
+            case.line_of(facts.history.brought),
+            f"gviz why SOURCE {name} without --root tells of that one; else {case.call_of_backward}",
+        )
+        if facts.history.grad_cleared and facts.history.brought
+        else facts.cause(
+            "backward not run",
+            f"{name}.grad is None: no backward has run to its end",
+            at or (stepped if facts.closure else (*facts.lines, *made)),
+            mend,
+        )
     )
 
 

@@ -182,8 +182,8 @@ def zero(facts: TensorFacts) -> Cause:
         return with_other_ways(facts, facts.cause("zero", what, lines, "look at what it returns"), edges)
     if written := written_unseen(facts, edges, head):
         return written
-    texts = "; ".join(dict.fromkeys(zero_text(case, edge) for edge in edges[:MOST]))
-    texts += f", and {len(edges) - MOST} more" * (len(edges) > MOST)
+    distinct = [*dict.fromkeys(zero_text(case, edge) for edge in edges)]
+    texts = "; ".join(distinct[:MOST]) + f", and {len(distinct) - MOST} more" * (len(distinct) > MOST)
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     edge = next((one for one in edges if origins_of_factor(case, one)), edges[0])  # of which most is known
     mend, ways = mend_of_zero(case, edge), [edge]

@@ -3093,6 +3093,16 @@ def test_of_many_operations_that_give_0_three_are_named_and_the_others_counted(c
     assert why(graph, "x").what.endswith(end)
 
 
+def test_operations_of_which_the_same_is_said_are_told_once_and_not_counted(tmp_path: Path) -> None:
+    program = (
+        "import torch\nx = torch.ones(3, 1, requires_grad=True)\nloss = torch.zeros(())\nfor k in range(1, 6):\n"
+        "    loss = loss + (torch.softmax(k * x, 1) * k).sum()\nloss.backward()\n"
+    )
+    what = why(graph_of(tmp_path, program), "x").what
+    assert what.startswith("the gradient of x is 0: softmax in line 5 hands on 0")
+    assert " more" not in what
+
+
 def test_a_program_that_stops_before_backward_has_that_as_the_cause(tmp_path: Path) -> None:
     head = "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\ny = w * 2\n"
     cause = why(graph_of(tmp_path, head + "z = y.reshape(3)\n"), "w")
@@ -3368,6 +3378,24 @@ loss.backward()
     )  # fmt: skip
     assert cause.what == "backward has not run on val: the gradient that w has had is of loss"
     assert "cleared" not in str(render(drawn, "txt"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cleared_gradient_of_another_root_is_not_said_to_be_of_no_backward(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+w = torch.tensor(3.0, requires_grad=True)
+opt = torch.optim.SGD([w], 0.1)
+for i in range(2):
+    loss = (w * 2 - 1) ** 2
+    (loss / 2).backward()
+    opt.step()
+    opt.zero_grad()
+"""
+    cause = why(graph_of(tmp_path, program, engine, roots=("loss",)), "w")
+    assert cause.what == "backward has not run on loss: the gradient that w had was of another backward"
+    assert cause.lines == ((Place(6), "(loss / 2).backward()"),)
+    assert cause.mend == "gviz why SOURCE w without --root tells of that one; else loss.backward()"
 
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
