@@ -35,7 +35,7 @@ from gviz.graphs import (
     Share,
 )
 from gviz.graphs.numbers import Element, Numbers, Sizes, size_of
-from gviz.passes.elements import MINUS_ONE, is_finite, plus, sum_of, times
+from gviz.passes.elements import MINUS_ONE, is_finite, plus, sum_of, sum_text, times
 from gviz.pictures.digits import EQUAL, Listing, decimal, decimals_at, level_that_holds, printed_sum
 from gviz.pictures.options import RenderOptions
 from gviz.pictures.picture import LARGE
@@ -211,9 +211,13 @@ def matrix(line: Line) -> Iterator[Line]:
 
 
 def local_text(edge: Edge, precision: int = 4, sign: str = EQUAL) -> str:
-    """Return a local derivative as its symbol and its number, with a sign between them: ``b = 2``."""
+    """Return a local derivative as its symbol and its number, with a sign between them: ``b = 2``.
+
+    Where its product with the gradient is added up, that stands behind it: ``1, Σ over rows``.
+    """
     texts = edge.flow.symbol, small_text(edge.flow.local, precision)
-    return f" {sign}".join(dict.fromkeys(filter(None, texts)))
+    text = f" {sign}".join(dict.fromkeys(filter(None, texts)))
+    return ", ".join(filter(None, (text, sum_text(edge))))
 
 
 # ------------------------------------------------------------------ boxes

@@ -167,6 +167,23 @@ def test_the_chain_rule_says_which_derivative_it_comes_to(browser: Browser, tmp_
 
 
 @needs_browser
+@pytest.mark.parametrize(
+    ("view", "text"), [("torchviz", ""), ("dataflow", "derivative 1, Σ over all\n   hands back 600")]
+)
+def test_a_derivative_that_is_added_up_is_no_factor_of_the_chain_rule(
+    browser: Browser, tmp_path: Path, view: str, text: str
+) -> None:
+    options = gviz.SourceOptions(values={"x": [1.0] * 300, "b": 0.5, "w": 2})
+    gviz.read("y=(x+b).sum()*w", options).save(tmp_path / "y.html", view=view)
+    panels = {}
+    for name in ("b", "w"):
+        browser.open((tmp_path / "y.html").as_uri() + f"#node={name}")
+        panels[name] = browser.value("document.getElementById('panel').innerText")
+    assert text in panels["b"]
+    assert ["Chain rule" in panels[name] for name in "bw"] == [False, True]
+
+
+@needs_browser
 def test_the_chain_rule_of_an_operation_names_what_it_makes(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "y.py").write_text(
         "import torch\nw = torch.tensor(3.0, requires_grad=True)\nh = w * 2\ny = h ** 2\ny.backward()\n"
