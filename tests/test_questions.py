@@ -602,6 +602,16 @@ def test_a_pattern_of_allow_none_that_fits_no_parameter_is_told(torch: Any) -> N
         gviz.assert_gradients(loss, net, allow_none=("wieght",))
 
 
+def test_an_adapter_that_begins_at_0_is_let_pass_before_backward_has_run(torch: Any) -> None:
+    net = torch.nn.Linear(2, 2).requires_grad_(False)
+    net.a, net.b = (torch.nn.Parameter(make(2, 2)) for make in (torch.ones, torch.zeros))
+    x = torch.ones(3, 2)
+    loss = (net(x) + x @ net.a @ net.b).pow(2).sum()
+    cause = gviz.assert_gradients(loss, net)["a"]
+    assert cause.verdict == "zero"
+    assert cause.mend.startswith("none, if b is to begin at 0: a gradient comes to it, and a step changes it;")
+
+
 def test_what_a_module_computes_from_its_parameters_is_no_parameter_that_it_misses(torch: Any) -> None:
     """Pruning leaves such a weight; a dictionary of models has their parameters."""
     net = torch.nn.Linear(2, 1)

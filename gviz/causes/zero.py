@@ -531,7 +531,7 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1
     are, them = ("is", "it") if is_one else ("are", "them")
-    is_fed = all(one.grad.value is not None and not has_only(one.grad.value, 0.0) for one in origins)
+    is_fed = all(is_not_0(one.grad.value or one.grad.arrived) for one in origins)  # or is to arrive
     is_lost = is_fed and any(row.history.grad_cleared and not row.history.was_used for row in rows)
     is_left_out = is_fed and any(row.history.is_optimized is False and not row.history.is_updated for row in rows)
     what = first_true(
