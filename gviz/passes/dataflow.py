@@ -46,6 +46,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
     aside = {node.id for node in graph.nodes if node.kind in ("accumulate", "saved", "intermediate")}
     results = {e.source: nodes[e.target] for e in data if nodes[e.target].kind == "output" and e.source not in aside}
     slots = {(edge.target, edge.slot) for edge in graph.edges} if has_constants else set()
+    told = {edge.target for edge in graph.edges if nodes[edge.source].kind == "constant"}  # of a graph made here before
     merged = {result.id for result in results.values()}
     shifted: dict[str, int] = {}  # a number on the left has the first place
     outside = Outside(rows, {node.name for node in graph.nodes})
@@ -67,7 +68,7 @@ def dataflow(graph: Graph, words: Mapping[str, Words] | None = None, *, has_cons
             continue
         new_nodes.append(tensor._replace(expression=own_words.expression))
         outside.add_operands(node, own_words, slots)
-        constant = constant_of(node.label, own_words)
+        constant = constant_of(node.label, own_words) if node.id not in told else None
         if constant is not None:
             shifted.update({node.id: 1} if constant.is_left else {})
             outside.add(constant.text, node.id, 1 - constant.is_left)

@@ -91,6 +91,17 @@ def test_the_picture_has_blanks_and_with_answers_the_numbers(gviz: Program) -> N
     assert not blanked(package.read(*Y[:1], x=2, w=1).with_facts(flow=True)).tensors
 
 
+def test_the_picture_with_blanks_has_the_lines_of_that_with_answers(gviz: Program) -> None:
+    quiz = ("quiz", "L=(tanh(w*x)-t)**2+2*w+1", "x=1", "w=0.5", "t=1", "--frozen", "x,t", "-o")
+    gviz(*quiz, "blank.dot")
+    gviz(*quiz, "whole.dot", "--answers")
+    blank, whole = (
+        re.findall(r"c\d+:e -> n\d+:w .*", (gviz.folder / f"{name}.dot").read_text()) for name in ("blank", "whole")
+    )
+    assert blank == whole
+    assert len(blank) == len(set(blank)) == 5  # of 2, 2, 1, x and t
+
+
 def test_what_cannot_be_asked_is_said(gviz: Program) -> None:
     gviz("quiz", "y=(W@x).sum()", "W=[[1,2],[3,4]]", "x=[1,2]").assert_refused("there is nothing to ask")
     gviz("quiz", "-", stdin="y=x*w").assert_refused("reads the answers from standard input", status=2)
