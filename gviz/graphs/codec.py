@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
+from itertools import cycle
 from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -129,10 +130,8 @@ def reader_of(hint: Any) -> Reader:
     parts = get_args(hint)
     if isinstance(hint, UnionType) or get_origin(hint) is Union:
         return one_of([part for part in parts if part is not NoneType], is_nullable=NoneType in parts)
-    if get_origin(hint) is tuple and parts[1:] == (...,):
-        return many(reader_of(parts[0]))
     if get_origin(hint) is tuple:
-        return several([reader_of(part) for part in parts])
+        return of_list([reader_of(part) for part in parts if part is not ...], is_open=... in parts)
     return of_record(hint) if hint not in WORDS else of_types((hint,))
 
 
@@ -177,26 +176,14 @@ def of_record(record: Any) -> Reader:
     return read
 
 
-def many(inner: Reader) -> Reader:
-    """Return the reader of a list of any length."""
+def of_list(inner: list[Reader], *, is_open: bool) -> Reader:
+    """Return the reader of a list with a reader for each of its items; of an open one each item has the first."""
+    size = "" if is_open else f" of {len(inner)}"
 
     def read(value: Any, place: str) -> Any:
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, list | tuple) or not (is_open or len(value) == len(inner)):
             whole = place if set(place) & set(".[") else f'"{place}"'  # a list of the graph, as it stands in the file
-            raise ValueError(f"{whole} is {excerpt(repr(value))}, not a list")  # noqa: TRY004 - likewise
-        return tuple([inner(item, f"{place}[{number}]") for number, item in enumerate(value)])
-
-    return read
-
-
-def several(inner: list[Reader]) -> Reader:
-    """Return the reader of a list with a reader for each of its items."""
-
-    def read(value: Any, place: str) -> Any:
-        if not isinstance(value, list | tuple) or len(value) != len(inner):
-            raise ValueError(f"{place} is {excerpt(repr(value))}, not a list of {len(inner)}")
-        return tuple(
-            [one(item, f"{place}[{number}]") for number, (one, item) in enumerate(zip(inner, value, strict=True))]
-        )
+            raise ValueError(f"{whole} is {excerpt(repr(value))}, not a list{size}")
+        return tuple([one(item, f"{place}[{number}]") for number, (one, item) in enumerate(zip(cycle(inner), value))])
 
     return read
