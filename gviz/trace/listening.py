@@ -141,7 +141,7 @@ class Listener:
         self.paused_by: object = None  # who wants that no observer is told of calls
         self.mode: Any = None  # PyTorch's
         self.is_mode_away = False  # while calls are not told of
-        self.hooks: list[Any] = []  # on all of PyTorch's optimizers
+        self.hooks: list[Any] = []  # on all optimizers
         self.on_call, self.on_write = self.observers_of("has_called"), self.observers_of("will_write")
         self.on_share, self.on_detach = self.observers_of("has_shared"), self.observers_of("will_detach")
         self.on_lend = self.observers_of("has_lent")
@@ -264,13 +264,11 @@ class Listener:
                 if isinstance(one, self.engine.Tensor):
                     tell(one, is_counted=is_counted)
 
-    def telling(self, function: Callable[..., Any], event: str, before: str = "") -> Callable[..., Any]:
-        """Return a method of an optimizer that tells of an event when it has run, and of one before."""
+    def telling(self, function: Callable[..., Any], event: str) -> Callable[..., Any]:
+        """Return a method of an optimizer that tells of an event when it has run."""
 
         @wraps(function)
         def call(optimizer: ParameterGroups, *args: object, **kwargs: object) -> Any:
-            if before:
-                self.tell(before, optimizer, has_closure=bool(args or kwargs.get("closure")))
             result = function(optimizer, *args, **kwargs)
             self.tell(event, optimizer)
             return result
@@ -278,19 +276,10 @@ class Listener:
         return call
 
     def tell(self, event: str, optimizer: ParameterGroups, **more: bool) -> None:
-        """Tell of an event of an optimizer; of one of gviz's that is new listen to the steps of its class."""
-        for kind in type(optimizer).__mro__ if self.is_own and event == "has_parameters" else ():
-            self.listen_to_steps(kind)
+        """Tell of an event of an optimizer."""
         with self.quiet():
             for tell in self.observers_of(event):
                 tell(optimizer, **more)
-
-    def listen_to_steps(self, kind: type) -> None:
-        """Tell of the steps of a class of gviz's optimizers."""
-        is_heard = any(owner is kind and name == "step" for owner, name, *_ in self.replaced)
-        if isinstance(step := vars(kind).get("step"), FunctionType) and not is_heard:
-            before = "will_step" if self.observers_of("will_step") else ""
-            self.replace(kind, "step", self.telling(step, "has_stepped", before))
 
     def has_shared(self, tensor: object, result: object, *, is_counted: bool = True) -> None:
         """Tell of a tensor on the memory of another."""
@@ -360,24 +349,16 @@ class Listener:
     def listen_to_optimizers(self) -> None:
         """Tell of the parameters of optimizers, and of their steps."""
         optimizers = import_module(f"{self.engine.__name__}.optim{'' if self.is_own else '.optimizer'}")
-        kind = optimizers.Optimizer
-        self.replace(kind, "add_param_group", self.telling(kind.add_param_group, "has_parameters"))
-        if not self.is_own:
-            self.hooks.append(
-                optimizers.register_optimizer_step_post_hook(lambda one, *_: self.tell("has_stepped", one))
-            )
-        is_before = bool(self.observers_of("will_step"))
-        if is_before and not self.is_own:
-            self.hooks.append(
-                optimizers.register_optimizer_step_pre_hook(  # the optimizer is the first of the arguments
-                    lambda one, args, words: self.tell(
-                        "will_step", one, has_closure=len(args) > 1 or words.get("closure") is not None
-                    )
+        add = optimizers.Optimizer.add_param_group
+        self.replace(optimizers.Optimizer, "add_param_group", self.telling(add, "has_parameters"))
+        self.hooks += [
+            optimizers.register_optimizer_step_pre_hook(  # the optimizer is the first of the arguments
+                lambda one, args, words: self.tell(
+                    "will_step", one, has_closure=len(args) > 1 or words.get("closure") is not None
                 )
-            )
-        for one in (kinds := [kind]) if is_before and self.is_own else ():  # of optimizers that are there already
-            self.listen_to_steps(one)
-            kinds += one.__subclasses__()
+            ),
+            optimizers.register_optimizer_step_post_hook(lambda one, *_: self.tell("has_stepped", one)),
+        ]
 
     def listen_to_gviz(self) -> None:
         """Put wrappers in the place of functions and attributes of gviz's engine, which tells of writes by itself."""

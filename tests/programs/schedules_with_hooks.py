@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
-from torch.optim.optimizer import Optimizer
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 torch.manual_seed(6)
 net, x, y = nn.Linear(3, 1), torch.randn(8, 3), torch.randn(8, 1)
@@ -30,6 +30,10 @@ class Halving(LRScheduler):
 optimizer = SignDescent(net.parameters(), lr=0.1)
 optimizer.register_step_pre_hook(lambda opt, args, kwargs: print("before", type(opt).__name__, len(args), kwargs))
 handle = optimizer.register_step_post_hook(lambda opt, args, kwargs: print("after"))
+every = [
+    register_optimizer_step_pre_hook(lambda opt, args, kwargs: print("before all", type(opt).__name__, len(args))),
+    register_optimizer_step_post_hook(lambda opt, args, kwargs: print("after all")),
+]
 schedule = Halving(optimizer)
 for step in range(3):
     optimizer.zero_grad()
@@ -41,6 +45,9 @@ for step in range(3):
     print(step, f"{loss.item():.4f}", schedule.get_last_lr())
 print(optimizer, sorted(optimizer.state_dict()["state"][0]))
 cycle = OneCycleLR(torch.optim.SGD(net.parameters(), lr=1, momentum=0.9), 0.5, total_steps=10, three_phase=True)
+cycle.optimizer.step()
+for one in every:
+    one.remove()
 for _ in range(9):
     cycle.optimizer.step()
     cycle.step()

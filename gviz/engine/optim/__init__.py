@@ -73,13 +73,18 @@ WRONG: dict[str, Any] = {
 """What no option may be, by what is said of it."""
 
 
+EVERY: dict[str, list[Any]] = {"pre": [], "post": []}
+"""The hooks of the steps of all optimizers."""
+register_optimizer_step_pre_hook, register_optimizer_step_post_hook = (partial(append, EVERY[when]) for when in EVERY)
+
+
 def with_hooks(step: Callable[..., Any]) -> Any:
     """Return a method ``step`` that calls the hooks before and after it, and tells a schedule that it ran."""
 
     @wraps(step)
     def run(*args: object, **kwargs: object) -> Any:
         self: Any = args[0]  # hooks see it among the arguments
-        for hook in tuple(vars(self).get("_optimizer_step_pre_hooks", ())):
+        for hook in (*EVERY["pre"], *vars(self).get("_optimizer_step_pre_hooks", ())):
             if (new := hook(self, args, kwargs)) is not None:
                 refuse(
                     not isinstance(new, tuple) or len(new) != 2,
@@ -89,7 +94,7 @@ def with_hooks(step: Callable[..., Any]) -> Any:
         if "_opt_called" in vars(self):  # there is a schedule, which warns if it goes on before this
             self._opt_called = True
         result = step(*args, **kwargs)
-        for hook in tuple(vars(self).get("_optimizer_step_post_hooks", ())):
+        for hook in (*vars(self).get("_optimizer_step_post_hooks", ()), *EVERY["post"]):
             hook(self, args, kwargs)
         return result
 
@@ -292,8 +297,9 @@ class Optimizer(Portable):
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):
-            text += f"\nParameter Group {i}\n"
-            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            text += f"\nParameter Group {i}\n" + "".join(
+                f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"
+            )
         return text + ")"
 
 
@@ -365,8 +371,7 @@ class SparseAdam(
         first, second = group["betas"]
         rows = self.rows
         if not state:
-            state["step"] = 0
-            state.update((name, from_array(np.zeros_like(value), None)) for name in ("exp_avg", "exp_avg_sq"))
+            state.update(step=0, **{name: from_array(np.zeros_like(value), None) for name in ("exp_avg", "exp_avg_sq")})
         state["step"] += 1
         mean, square = state["exp_avg"]._array, state["exp_avg_sq"]._array
         mean[rows] += (grad[rows] - mean[rows]) * (1 - first)
