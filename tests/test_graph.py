@@ -161,6 +161,7 @@ FULL = Graph(
                 Place(4),
                 was_used=True,
                 was_early=True,
+                put_in=Place(17),
                 requires_grad_set=Place(5),
                 autograd_grad=Place(6),
                 grad_of_others=Place(6),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Iterator, Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
@@ -165,11 +164,6 @@ class Assignments:
                 yield source, [self.key(one, function) for one in names_within(part)]
         if isinstance(statement, ast.Expr) and last_name(statement.value) not in STORES:
             yield statement.value, []
-
-    def writers_of(self, name: str) -> list[Line]:
-        """Return the lines that give a value to a part of the name of a tensor, those of its last part last."""
-        keys = ((owner, word) for word in re.findall(r"[A-Za-z_]\w*", name) for owner in (None, "."))
-        return [line for key in keys for line in self.writers.get(key, ())]
 
     # ---------------------------------------------------------------- ways
     def way(self, start: ast.stmt, part: ast.AST, ends: AbstractSet[int], last: AbstractSet[int]) -> list[Carrier]:

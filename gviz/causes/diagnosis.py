@@ -31,7 +31,7 @@ ITEM = re.compile(r"\.(\d+)(?=\.|$)")
 """A number among the parts of a name, as of a module in a list of modules."""
 
 OF_WHOLE_RUN = (
-    "is_optimized", "optimizer", "steps", "still_steps", "idle_steps", "stepped", "is_updated", "brought",
+    "is_optimized", "optimizer", "put_in", "steps", "still_steps", "idle_steps", "stepped", "is_updated", "brought",
     "is_same_call", "was_used", "used_sum",
 )  # fmt: skip
 """What is known of a tensor's gradients, and steps, that an earlier backward than the last one is asked about with."""

@@ -250,7 +250,8 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
     mend = missed_by_optimizer(facts)[1] or given_to_optimizer(facts) * (not case.optimized)  # of which each is told
-    return facts.cause("not used", cause.what, cause.lines, mend) if mend and case.has_idle_optimizer else None
+    is_fault = facts.history.put_in or case.has_idle_optimizer
+    return facts.cause("not used", cause.what, cause.lines, mend) if mend and is_fault else None
 
 
 def not_optimized(facts: TensorFacts) -> Cause:
@@ -294,18 +295,19 @@ def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
     """
     case, optimizer = facts.case, facts.case.line_in_text(facts.case.line_of(facts.history.optimizer))
     functions = {one.statement.lineno: one.function for one in case.assignments.lines.values()}
-    named = case.assignments.writers_of(facts.name)[-1:] if " " not in facts.name else []
-    own = facts.lines or case.line_of(facts.history.written)  # of PyTorch's own parameters the first numbers tell
-    for number in (case.line_in_text(own), *(one.statement.lineno for one in named)):
-        line, is_within = case.line_of(Place(number)), getattr(functions.get(number), "name", "") == "forward"
-        if is_within and fixes.assigned_in(case.code_of(line)) and facts.history.arrivals < 2:  # and only written there
-            return line, f"make the parameters of {line[0][0]} in __init__(), which runs once, and not in forward()"
+    put_in = case.line_of(facts.history.put_in)
+    own = put_in or facts.lines or case.line_of(facts.history.written)  # of PyTorch's parameters the first numbers tell
+    is_within = getattr(functions.get(case.line_in_text(own)), "name", "") == "forward"
+    if is_within and fixes.assigned_in(case.code_of(own)) and facts.history.arrivals < 2:  # and only written there
+        return own, f"make the parameters of {own[0][0]} in __init__(), which runs once, and not in forward()"
     for what, line in (
+        ("is put in", put_in),
         ("comes to require a gradient", case.line_of(facts.history.requires_grad_set)),
         ("is made", facts.lines),
     ):
         within = functions.get(number := case.line_in_text(line), facts)
-        if number > optimizer and within is functions.get(optimizer, ""):  # else nothing tells which ran first
+        is_later = number > optimizer and within is functions.get(optimizer, "")  # else nothing tells which ran first
+        if line and (is_later or line == put_in):
             return line, f"make the optimizer after {line[0][0]}, where {facts.name} {what}, and with it, or {ADDED}"
     return (), ""
 

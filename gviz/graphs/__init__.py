@@ -366,6 +366,8 @@ class History(NamedTuple):
         grad_cleared: where it has set ``.grad`` to None or to zeros, after the last backward that brought one.
         was_used: whether it was used by then: the program has read the gradient, or the tensor was written.
         was_early: whether a later backward, of something else, followed on that.
+        put_in: where its module got it after an optimizer had others of the module's, if none has got it since and one has
+            stepped after a backward that came to it.
         requires_grad_set: where the tensor was made to require a gradient, after it was made without: be it that it had been
             cut off, which brings no graph back.
         autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.
@@ -413,6 +415,7 @@ class History(NamedTuple):
     grad_cleared: Place | None = None
     was_used: bool = False
     was_early: bool = False
+    put_in: Place | None = None
     requires_grad_set: Place | None = None
     autograd_grad: Place | None = None
     grad_of_others: Place | None = None

@@ -229,13 +229,11 @@ class Lines:
             required_at = required_at or (call.place if call is not None else None)
         is_optimized = recall(gradients.optimized, tensor) is not None if gradients.made_at else None
         asked_at = recall(trace.autograd_grad, tensor)
-        record, made = recall(gradients.records, tensor), {*gradients.made_at.values()}
-        # Of several optimizers, those that step after a backward that came to it.
-        made = (
-            made
-            if len(made) < 2
-            else {at for chain in (record.arrivals if record else ()) for at in gradients.made_of.get(chain, ())}
-        )
+        record, put_in = recall(gradients.records, tensor), recall(gradients.put_in, tensor)
+        # Where the optimizers were made that step after a backward that came to it.
+        stepping = {at for chain in (record.arrivals if record else ()) for at in gradients.made_of.get(chain, ())}
+        made = {*gradients.made_at.values()}
+        made = made if len(made) < 2 else stepping
         runs = [
             one.run
             for node in (graph_nodes([tensor]) if row.is_written and type(tensor).__name__ == "Parameter" else ())
@@ -246,7 +244,8 @@ class Lines:
             autograd_grad=self.place_if_any(asked_at),
             grad_of_others=self.place_if_any(None if asked_at or gradients.calls.total() else gradients.asked_at),
             is_optimized=is_optimized,
-            optimizer=self.place_if_any(made.pop()) if is_optimized is False and len(made) == 1 else None,
+            optimizer=self.place_if_any(next(iter(made))) if is_optimized is False and len(made) == 1 else None,
+            put_in=self.place_if_any(put_in and put_in.place) if stepping and not is_optimized else None,
             idle_steps=gradients.idle_steps,
             is_grown=min(runs, default=0) < earlier < max(runs, default=0),
         )

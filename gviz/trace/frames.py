@@ -41,7 +41,7 @@ class RunningProgram:
     def __init__(self, is_ours: Callable[[str], bool], *, columns: bool = False) -> None:
         self.is_ours, self.columns = cache(is_ours), columns
         self.calls: dict[tuple[int, int, str], tuple[CallRecord, CodeType]] = {}  # by code and instruction, and name
-        self.lines: dict[int, tuple[list[int], list[int], CodeType]] = {}
+        self.lines = cache(line_starts)
         self.runs, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
         self.counts: Counter[CodeType] = Counter()
@@ -150,9 +150,11 @@ class RunningProgram:
 
     def line_of(self, code: CodeType, instruction: int) -> int:
         """Return the line of an instruction, as ``frame.f_lineno`` does, which takes longer, the longer the code is."""
-        entry = self.lines.get(id(code))
-        if entry is None:
-            parts = [(start, line) for start, _, line in code.co_lines() if line is not None]
-            entry = self.lines[id(code)] = [start for start, _ in parts], [line for _, line in parts], code
-        starts, lines, _ = entry
+        starts, lines = self.lines(code)
         return lines[bisect_right(starts, instruction) - 1]
+
+
+def line_starts(code: CodeType) -> tuple[list[int], list[int]]:
+    """Return the instructions of code with which lines begin, and these lines."""
+    parts = [(start, line) for start, _, line in code.co_lines() if line is not None]
+    return [start for start, _ in parts], [line for _, line in parts]

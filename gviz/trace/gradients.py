@@ -6,6 +6,7 @@ import dis
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import dropwhile, islice, takewhile
 from traceback import walk_stack
 from types import CodeType
@@ -16,7 +17,9 @@ from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import Chain, RunningProgram
-from gviz.trace.listening import Observer, ParameterGroups
+from gviz.trace.listening import Listener, Observer, ParameterGroups
+from gviz.trace.modules import EngineModule
+from gviz.trace.records import CallRecord
 from gviz.walk import all_finite, numbers
 
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
@@ -114,12 +117,43 @@ class Gradients(Observer):
         self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
         self.optimized: ByTensor[int] = {}  # of the tensors of optimizers: before which backward one got it, from 1 on
         self.made_at: dict[int, Place | None] = {}  # where each optimizer was made, by its id
+        self.put_in: ByTensor[CallRecord | None] = {}  # the call that gave it to a module with parameters in optimizers
         self.asked_at: Place | None = None  # where autograd.grad was called last, be it by a function of torch.func
         self.made_of = dict[Chain, set[Place | None]]()  # of a backward: where those were made that stepped after it
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
-        self.uses: dict[tuple[int, int], tuple[bool, CodeType]] = {}
+        self.is_use = cache(is_use)
         self.stepping: ParameterGroups | None = None
         self.clipping = set[Place | None]()  # the lines that have clipped gradients which a step was still to use
+
+    def attach(self, listener: Listener) -> None:
+        """Begin to be told; also of what modules get."""
+        super().attach(listener)
+        nn = listener.engine.nn
+        if listener.is_own:
+            admit = nn.Module._admit_
+
+            def give(module: EngineModule, home: str, name: str, part: object, *, registered: bool = False) -> None:
+                self.will_have(module, name, part)
+                admit(module, home, name, part, registered=registered)
+
+            listener.replace(nn.Module, "_admit_", give)
+        else:
+            hooks = nn.modules.module
+            listener.hooks += [
+                hooks.register_module_module_registration_hook(self.will_have),
+                hooks.register_module_parameter_registration_hook(self.will_have),
+            ]
+
+    def will_have(self, module: EngineModule, _: str, part: object) -> None:
+        """Note the parameters of a part that a module gets, if optimizers have others of the module's, and not these.
+
+        So are those noted that take the places of such.
+        """
+        own = module.parameters() if self.optimized and "_modules" in vars(module) else ()
+        if any(recall(self.optimized, one) is not None or recall(self.put_in, one) is not None for one in own):
+            for one in part.parameters() if isinstance(part, self.listener.engine.nn.Module) else [part]:
+                if isinstance(one, self.listener.engine.nn.Parameter) and recall(self.optimized, one) is None:
+                    remember(self.put_in, one, self.frames.note_call("parameter", is_new=False))
 
     def record_of(self, leaf: Any) -> GradientRecord:
         """Return the record of a leaf: a new one, if it has none."""
@@ -284,20 +318,16 @@ class Gradients(Observer):
         is_of_others = not record.idle_steps and record.chain in self.made_of
         return Counter() if is_trained and (is_of_others or record.chain in self.used) else +record.wasted[record.chain]
 
-    def is_use(self, code: CodeType, at: int) -> bool:
-        """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""
-        entry = self.uses.get((id(code), at))
-        if entry is None:
-            following = [one for one in dis.get_instructions(code) if one.offset > at and one.argval != "data"]
-            names = [
-                str(one.argval) for one in takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), following)
-            ]
-            after = [one.opname for one in dropwhile(lambda one: one.opname in CONSTANTS, following)]
-            is_test = following[0].opname.endswith("NONE") or after[0] == "IS_OP"
-            has_index = len(after) < len(following)  # a constant one, of the gradient
-            is_filled = after[0] == "STORE_SLICE" or (after[0] == "STORE_SUBSCR" and has_index)
-            entry = self.uses[id(code), at] = not (is_test or is_filled or EMPTIES.intersection(names[-1:])), code
-        return entry[0]
+
+def is_use(code: CodeType, at: int) -> bool:
+    """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""
+    following = [one for one in dis.get_instructions(code) if one.offset > at and one.argval != "data"]
+    names = [str(one.argval) for one in takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), following)]
+    after = [one.opname for one in dropwhile(lambda one: one.opname in CONSTANTS, following)]
+    is_test = following[0].opname.endswith("NONE") or after[0] == "IS_OP"
+    has_index = len(after) < len(following)  # a constant one, of the gradient
+    is_filled = after[0] == "STORE_SLICE" or (after[0] == "STORE_SUBSCR" and has_index)
+    return not (is_test or is_filled or EMPTIES.intersection(names[-1:]))
 
 
 def is_load() -> bool:

@@ -264,17 +264,6 @@ class Listener:
                 if isinstance(one, self.engine.Tensor):
                     tell(one, is_counted=is_counted)
 
-    def telling(self, function: Callable[..., Any], event: str) -> Callable[..., Any]:
-        """Return a method of an optimizer that tells of an event when it has run."""
-
-        @wraps(function)
-        def call(optimizer: ParameterGroups, *args: object, **kwargs: object) -> Any:
-            result = function(optimizer, *args, **kwargs)
-            self.tell(event, optimizer)
-            return result
-
-        return call
-
     def tell(self, event: str, optimizer: ParameterGroups, **more: bool) -> None:
         """Tell of an event of an optimizer."""
         with self.quiet():
@@ -350,7 +339,13 @@ class Listener:
         """Tell of the parameters of optimizers, and of their steps."""
         optimizers = import_module(f"{self.engine.__name__}.optim{'' if self.is_own else '.optimizer'}")
         add = optimizers.Optimizer.add_param_group
-        self.replace(optimizers.Optimizer, "add_param_group", self.telling(add, "has_parameters"))
+
+        @wraps(add)
+        def add_param_group(optimizer: ParameterGroups, *args: object, **kwargs: object) -> None:
+            add(optimizer, *args, **kwargs)
+            self.tell("has_parameters", optimizer)
+
+        self.replace(optimizers.Optimizer, "add_param_group", add_param_group)
         self.hooks += [
             optimizers.register_optimizer_step_pre_hook(  # the optimizer is the first of the arguments
                 lambda one, args, words: self.tell(

@@ -1851,12 +1851,9 @@ for i in range(2):
     net(torch.ones(1, 2)).sum().backward()
     opt.step()
 """,
-        "not trained",
+        "not used",
         [11, 8],
-        (
-            "none, if it is not to be trained; else make the parameters of line 8 in __init__(), which runs once, and not"
-            " in forward()"
-        ),
+        "make the parameters of line 8 in __init__(), which runs once, and not in forward()",
     ),
     "parameters_that_are_updated_by_what_autograd_returns": (
         "params[0] (1st)",

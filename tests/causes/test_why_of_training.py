@@ -1992,3 +1992,64 @@ def test_in_a_notebook_the_cell_of_a_call_without_brackets_is_not_guessed(tmp_pa
     cause = why(graph, "w")
     assert cause.mend == "loss.backward(), with its brackets"
     assert all(place.cell for place, _ in cause.lines)
+
+
+NETWORK = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(3, 3), nn.Linear(3, 1)
+    def forward(self, x):
+        return self.head(self.body(x))
+net = Net()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+{}
+x = torch.randn(4, 3)
+for i in range(3):
+    opt.zero_grad(); net(x).sum().backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("net.head = nn.Linear(3, 1)", "net.head.weight"),
+        ("net.head.weight = nn.Parameter(torch.ones(1, 3))", "net.head.weight"),
+        ("net.head = nn.Sequential(nn.Tanh(), nn.Linear(3, 1))", "net.head.1.bias"),
+        ("body = nn.Sequential(net.body); body.append(nn.Linear(3, 3)); net.body = body", "net.body.1.weight"),
+    ],
+)
+def test_a_layer_put_in_after_its_optimizer_was_made_is_used_by_no_step(
+    tmp_path: Path, line: str, name: str, engine: str
+) -> None:
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, NETWORK.format(line), engine))}
+    cause = causes[name]
+    assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("not used", True, [11, 12]), cause
+    assert f"make the optimizer after line 12, where {name} is put in" in cause.mend
+    old = [one for one in causes.values() if one.name.startswith("net.body") and one.name != name]
+    assert old
+    assert not any(one.is_wrong for one in old if not one.name.startswith("net.body.1"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "then", "verdict"),
+    [
+        ("net.head = nn.Linear(3, 1); opt = torch.optim.SGD(net.parameters(), 0.1)", "", "ok"),
+        ("net.head = nn.Linear(3, 1); opt.add_param_group({'params': net.head.parameters()})", "", "ok"),
+        ("net.head = nn.Linear(3, 1).requires_grad_(False)", "", "frozen"),
+        ("net.head = net.head", "", "ok"),
+        ("", "net.head = nn.Linear(3, 1); net(x).sum().backward()", "not trained"),  # which no step follows
+        ("aside = nn.Linear(3, 1); net.head.register_forward_hook(lambda m, a, y: y + aside(a[0]))", "", "not trained"),
+    ],
+)
+def test_a_layer_that_was_put_in_on_purpose_is_no_fault(
+    tmp_path: Path, line: str, then: str, verdict: str, engine: str
+) -> None:
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, NETWORK.format(line) + then, engine))}
+    assert causes["aside.weight" if "aside" in line else "net.head.weight"].verdict == verdict
+    assert not any(one.is_wrong for one in causes.values()), causes
