@@ -175,6 +175,7 @@ FULL = Graph(
                 stepped=Place(9),
                 stepped_twice=Place(14),
                 unclipped=Place(15),
+                clipped_scaled=Place(18),
                 is_stale=True,
                 used_sum=True,
                 is_updated=True,

@@ -215,7 +215,8 @@ def of_other_steps(facts: TensorFacts) -> Cause:
 def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
     """Return a cause that is no fault; or that each gradient was used twice, or came after it was to be clipped."""
     history, name = facts.history, facts.name
-    if cause.is_wrong or not (history.stepped_twice or history.unclipped):
+    place = history.stepped_twice or history.unclipped or history.clipped_scaled
+    if cause.is_wrong or place is None:
         return cause
     verdict, what, mend = first_true(
         (
@@ -227,15 +228,27 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             ),
         ),
         (
-            True,
+            history.unclipped,
             (
                 "not clipped",
                 f"this line has found no gradient of {name} that a step() was to use, nor of anything else",
                 "clip between backward() and step()",
             ),
         ),
+        (
+            True,
+            (
+                "not clipped",
+                f"this line has clipped the gradient of {name} before a GradScaler has divided it by the scale of the loss",
+                "call unscale_() of the GradScaler before this line, with the optimizer that it steps",
+            ),
+        ),
     )
-    return facts.cause(verdict, what, facts.case.line_of(history.stepped_twice or history.unclipped), mend)
+    computes_with_scale = any(
+        "get_scale(" in line and "print(" not in line for line in facts.case.graph.code.splitlines()
+    )
+    meant = "if its bound is multiplied by the scale, too" * (computes_with_scale and place == history.clipped_scaled)
+    return facts.cause(verdict, what, facts.case.line_of(place), mend, meant)
 
 
 def beside_optimizer(facts: TensorFacts) -> Cause | None:

@@ -388,6 +388,8 @@ class History(NamedTuple):
             after a backward that has brought nothing.
         unclipped: the line that is to clip its gradient, if that has, time and again, found none, or changed one that a
             step had used.
+        clipped_scaled: the line that has, time and again, clipped its gradient while that was multiplied by the scale of a
+            GradScaler, which was divided by it since.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         used_sum: whether what the last step of an optimizer used was such a sum.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
@@ -429,6 +431,7 @@ class History(NamedTuple):
     stepped: Place | None = None
     stepped_twice: Place | None = None
     unclipped: Place | None = None
+    clipped_scaled: Place | None = None
     is_stale: bool = False
     used_sum: bool = False
     is_updated: bool = False

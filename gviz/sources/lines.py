@@ -277,6 +277,9 @@ class Lines:
                 if record.clips.total() > 1 and record.arrivals and gradients.clipping.isdisjoint(record.clips)
                 else None
             ),
+            clipped_scaled=self.place_if_any(
+                next((at for at, times in record.scaled.items() if at and times > 1), None)
+            ),
             is_stale=record.is_stale,
             used_sum=record.used_sum,
             is_updated=is_there and record.version != record.first_version,

@@ -89,8 +89,9 @@ class Trace(Observer):
     def has_called(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:
         """Note what a call has made."""
         if args and type(args[0]) is list and is_write(name):  # as PyTorch's zero_grad does, and clip_grad_norm_
+            is_unscaled = name.endswith("and_unscale_") and args[2].item() != 1
             for gradient in args[0]:
-                self.gradients.wrote(gradient)
+                self.gradients.wrote(gradient, is_unscaled=is_unscaled)
         result = args[0] if name in ON_ITSELF else result
         if not isinstance(result, self.tensor):
             return self.record_others(name, args, result, seconds)
@@ -217,18 +218,16 @@ class Trace(Observer):
         """Note the tensors in a list that a call has made, or a number made of a tensor."""
         is_list = isinstance(result, list | tuple)
         call = self.frames.note_call(name) if name in NUMBERS or is_list else None
-        if call is None:
-            return
-        if name in NUMBERS:
+        if call is not None and name in NUMBERS:
             self.outside.note_number(result, call, args)
-            return
-        if name == "grad":
-            self.gradients.asked_at = call.place
-            self.gradients.first_run = self.gradients.first_run or self.frames.runs
-        for leaf in tensors_in(args[1], self.tensor) if name == "grad" else ():
-            remember(self.autograd_grad, leaf, call.place)
-        for one in tensors_in([*result[:MOST_ITEMS]], self.tensor):
-            self.record_tensor(name, args, one, call, seconds)
+        elif call is not None:
+            if name == "grad":
+                self.gradients.asked_at = call.place
+                self.gradients.first_run = self.gradients.first_run or self.frames.runs
+            for leaf in tensors_in(args[1], self.tensor) if name == "grad" else ():
+                remember(self.autograd_grad, leaf, call.place)
+            for one in tensors_in([*result[:MOST_ITEMS]], self.tensor):
+                self.record_tensor(name, args, one, call, seconds)
 
     def beginning(self, call: CallRecord, args: tuple[Any, ...], result: Any) -> CallRecord | None:
         """Return the call that has made the first nan or inf which came into a result outside the graph.

@@ -39,16 +39,18 @@ class GradientRecord:
     another came or they were taken away, and those that each line has taken away unused; and how often each call had
     run when an optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to
     use, or a later one, though there had been a backward, which has brought none; by a line that clips gradients, how
-    often it found none, or clipped one that a step had used. A gradient with nan or inf has begun where the leaf was
-    finite when it came; whether a step has made the leaf so with one is noted, too.
+    often it found none, or clipped one that a step had used, and how often one was divided by the scale of the loss
+    after it was clipped there. A gradient with nan or inf has begun where the leaf was finite when it came; whether a
+    step has made the leaf so with one is noted, too.
 
     Args:
         leaf: weakly.
     """
 
     __slots__ = (
-        "arrivals", "before_clip", "chain", "cleared_at", "cleared_in", "clips", "first_norm", "first_version",
-        "has_begun", "idle_steps", "is_finite", "is_stale", "is_zero", "leaf", "leaf_version", "set_at", "spoiled_at",
+        "arrivals", "before_clip", "chain", "cleared_at", "cleared_in", "clipped_at", "clips", "first_norm",
+        "first_version", "has_begun", "idle_steps", "is_finite", "is_stale", "is_zero", "leaf", "leaf_version",
+        "scaled", "set_at", "spoiled_at",
         "spread_at", "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "took_bad", "twice", "used",
         "used_sum", "uses", "was_read", "was_used", "wasted",
     )  # fmt: skip
@@ -62,9 +64,10 @@ class GradientRecord:
         self.is_zero = False  # whether backward has left nothing but zeros, and nobody has written anything else
         self.arrivals, self.used, self.stepped_in = (Counter[Chain]() for _ in range(3))
         self.wasted = defaultdict[Chain, Counter[Place]](Counter)
-        self.twice, self.clips = Counter[Place | None](), Counter[Place | None]()
+        self.twice, self.clips, self.scaled = (Counter[Place | None]() for _ in range(3))
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.before_clip: tuple[Place | None, Numbers] | None = None  # a gradient that a step has used, and is clipped
+        self.clipped_at: Place | None = None  # where one was clipped that a step was still to use
         # Where the backward was called that has come to it last; and the last of all before its optimizer's last step.
         self.chain, self.stepped_after = Chain(), Chain()
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
@@ -97,7 +100,7 @@ class GradientRecord:
         is_left = bool(self.chain) and self.cleared_at is None and not self.is_zero  # to zeros nothing is added
         self.is_stale = is_left and (self.is_stale or self.has_updated)
         self.chain, self.leaf_version, self.was_read, self.was_used = chain, self.version, False, False
-        self.cleared_at, self.set_at, self.before_clip, self.uses = None, None, None, 0
+        self.cleared_at, self.set_at, self.before_clip, self.clipped_at, self.uses = None, None, None, None, 0
 
 
 class Gradients(Observer):
@@ -242,6 +245,7 @@ class Gradients(Observer):
                 with self.listener.quiet():
                     record.before_clip = place, numbers(leaf.grad)
             else:
+                record.clipped_at = place
                 self.clipping.add(place)
         elif record.cleared_at is None and not record.was_read:
             record.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
@@ -257,9 +261,10 @@ class Gradients(Observer):
         if record is not None:
             self.note_write(record, value)
 
-    def wrote(self, tensor: Any) -> None:
-        """Note a write into a tensor that may be a gradient."""
+    def wrote(self, tensor: Any, *, is_unscaled: bool = False) -> None:
+        """Note a write into a tensor that may be a gradient: whether a GradScaler has divided it by its scale."""
         if (record := recall(self.by_memory, tensor)) is not None:
+            record.scaled[record.clipped_at] += is_unscaled
             self.note_write(record, tensor)
 
     def wrote_leaf(self, leaf: Any, name: str, *, is_counted: bool) -> None:

@@ -2053,3 +2053,34 @@ def test_a_layer_that_was_put_in_on_purpose_is_no_fault(
     causes = {one.name: one for one in why_all(graph_of(tmp_path, NETWORK.format(line) + then, engine))}
     assert causes["aside.weight" if "aside" in line else "net.head.weight"].verdict == verdict
     assert not any(one.is_wrong for one in causes.values()), causes
+
+
+SCALED = NETWORK.replace("{}", "scaler = torch.amp.GradScaler('cpu', init_scale={})").replace(
+    "opt.zero_grad(); net(x).sum().backward(); opt.step()",
+    "opt.zero_grad(); scaler.scale(net(x).sum()).backward(); {}; scaler.step(opt); scaler.update()",
+)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("scale", "clip", "expected"),
+    [
+        (1024.0, "nn.utils.clip_grad_norm_(net.parameters(), 1.0)", ("not clipped", True, [15])),
+        (1024.0, "nn.utils.clip_grad_value_(net.parameters(), 1.0)", ("not clipped", True, [15])),
+        (1024.0, "scaler.unscale_(opt); nn.utils.clip_grad_norm_(net.parameters(), 1.0)", ("ok", False, [15])),
+        (1024.0, "net.body.weight.grad", ("ok", False, [15])),
+        (1.0, "nn.utils.clip_grad_norm_(net.parameters(), 1.0)", ("ok", False, [15])),
+        (
+            1024.0,
+            "nn.utils.clip_grad_norm_(net.parameters(), scaler.get_scale())",
+            ("not clipped", False, [15]),  # a bound that is multiplied, too
+        ),
+    ],
+)
+def test_gradients_are_clipped_before_they_are_divided_by_the_scale_of_the_loss(
+    tmp_path: Path, scale: float, clip: str, expected: tuple[str, bool, list[int]]
+) -> None:
+    graph = graph_of(tmp_path, SCALED.format(scale, clip), "torch")
+    for cause in (why(graph, name) for name in ("net.body.weight", "net.head.bias")):
+        assert (cause.verdict, cause.is_wrong, lines_of(cause)) == expected, cause
+        assert cause.mend.startswith("call unscale_()") == cause.is_wrong
