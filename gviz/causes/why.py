@@ -92,6 +92,10 @@ WITH_GRADIENT = (
         lambda one: one.is_zero and one.history.grad_cleared and one.history.is_stale and one.history.used_sum,
         training.accumulated,
     ),
+    Verdict(
+        lambda one: one.is_zero and one.is_of_other_root and one.history.stepped_after and not one.history.steps,
+        training.of_other_steps,
+    ),
     Verdict(lambda one: one.is_zero and one.is_of_other_root and not one.history.grad_cleared, zero.left_by_other_root),
     Verdict(lambda one: one.is_zero and one.is_of_other_root and one.history.grad_cleared, training.taken_away),
     Verdict(lambda one: one.is_zero, zero.zero),

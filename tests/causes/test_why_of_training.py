@@ -2084,3 +2084,39 @@ def test_gradients_are_clipped_before_they_are_divided_by_the_scale_of_the_loss(
     for cause in (why(graph, name) for name in ("net.body.weight", "net.head.bias")):
         assert (cause.verdict, cause.is_wrong, lines_of(cause)) == expected, cause
         assert cause.mend.startswith("call unscale_()") == cause.is_wrong
+
+
+CRITICS = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+actor, one, two = nn.Linear(3, 1), nn.Linear(1, 1), nn.Linear(1, 1)
+actor_opt = torch.optim.SGD(actor.parameters(), 0.1)
+critic_opt = torch.optim.SGD([*one.parameters(), *two.parameters()], 0.1)
+scale = torch.ones((), requires_grad=True)
+x, y = torch.randn(4, 3), torch.full((4, 1), -9.0)
+for i in range(3):
+    first, second = one(y), two(y)
+    critic_loss = (first - y).pow(2).mean() + (second + 99).pow(2).mean()
+    critic_opt.zero_grad()
+    {}.backward()
+    critic_opt.step()
+    actor_loss = torch.min(one(actor(x)), two(actor(x)) + 1000).mean()
+    actor_opt.zero_grad()
+    actor_loss.backward()
+    actor_opt.step()
+    scale_loss = scale * 2
+    scale_loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_zeros_of_another_loss_do_not_hide_that_the_one_its_optimizer_steps_after_leaves_a_leaf_out(
+    tmp_path: Path, engine: str
+) -> None:
+    graph = graph_of(tmp_path, CRITICS.format("(first - y).pow(2).mean()"), engine)
+    for cause in (why(graph, name) for name in ("two.weight", "two.bias")):
+        assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("no gradient", True, [13, 14]), cause
+        assert cause.mend.endswith("--until 14 tells why, at that backward()")
+    sound = why_all(graph_of(tmp_path, CRITICS.format("critic_loss"), engine))
+    assert "no gradient" not in [one.verdict for one in sound]
