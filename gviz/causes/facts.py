@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from gviz.causes.assignments import STORES
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
@@ -172,10 +172,7 @@ class Verdict(NamedTuple):
     answer: Callable[[TensorFacts], Cause | None]
 
 
-Verdicts: TypeAlias = "tuple[Verdict, ...]"
-
-
-def first_answer(verdicts: Verdicts, facts: TensorFacts) -> Cause:
+def first_answer(verdicts: Iterable[Verdict], facts: TensorFacts) -> Cause:
     """Return the answer of the first verdict that fits: of the last one, which always does, if no other."""
     answers = (verdict.answer(facts) for verdict in verdicts if verdict.when(facts))
     return next(answer for answer in answers if answer is not None)

@@ -18,6 +18,7 @@ from gviz.causes.syntax import (
     names_within,
     obstacle,
     parse,
+    parsed,
     rebuilt,
     statements,
     statements_at,
@@ -316,30 +317,37 @@ def with_word(call: ast.Call, name: str, *, value: bool | None) -> ast.Call:
     return ast.Call(call.func, call.args, words)
 
 
-def optimizing(line: str, name: str) -> str:
+def optimizing(line: str, name: str, program: str = "") -> str:
     """Return the line that makes an optimizer with a parameter besides; "" if the line does not tell of which tensors.
+
+    Of a module for which the program makes another such optimizer it is made for the parameter's own one in its place.
 
     >>> optimizing("opt = Adam(net[2].parameters(), lr=0.1)", "net[0].weight"), optimizing("opt = SGD([w])", "v")
     ('opt = Adam(net.parameters(), lr=0.1)', 'opt = SGD([w, v])')
     >>> optimizing("opt = SGD(q.parameters())", "tq.weight"), optimizing("opt = SGD(net.parameters())", "net.w")
     ('opt = SGD([*q.parameters(), tq.weight])', '')
+    >>> optimizing("a = SGD(q.parameters())", "net.w", "a = SGD(q.parameters()); b = SGD(q.parameters(), lr=0.1)")
+    'a = SGD(net.parameters())'
     """
 
-    def with_name(listed: ast.expr) -> ast.expr:
+    def with_name(listed: ast.expr, *, is_other_s: bool) -> ast.expr:
         match listed:
             case ast.List(tensors) if not any(isinstance(one, ast.Dict) for one in ast.walk(listed)):
                 return ast.List([*tensors, ast.Name(name)])
             case ast.Call(ast.Attribute(owner, "parameters"), [], []):
-                whole = re.split(r"\W", ast.unparse(owner))[0]
-                is_within = whole == re.split(r"\W", name)[0]
-                more = ast.List([ast.Starred(listed), ast.Name(name)])
-                return ast.Call(ast.Attribute(ast.Name(whole), "parameters"), [], []) if is_within else more
+                whole, own = (re.split(r"\W", one)[0] for one in (ast.unparse(owner), name))
+                if whole == own or (is_other_s and own != name):
+                    return ast.Call(ast.Attribute(ast.Name(own), "parameters"), [], [])
+                return ast.List([ast.Starred(listed), ast.Name(name)])
         return listed
 
     def change(value: ast.expr) -> ast.expr:
         match value:
             case ast.Call(maker, [listed, *others], words):
-                return ast.Call(maker, [with_name(listed), *others], words)
+                firsts = [[*map(ast.unparse, one.args[:1])] for one in calls_of(parsed(program), last_name(maker))]
+                return ast.Call(
+                    maker, [with_name(listed, is_other_s=firsts.count([ast.unparse(listed)]) > 1), *others], words
+                )
         return value
 
     return revalued(line, change)

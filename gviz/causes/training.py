@@ -293,7 +293,7 @@ def given_to_optimizer(facts: TensorFacts) -> str:
     return (
         missed_by_optimizer(facts)[1]
         or (
-            fixes.optimizing(facts.case.code_of(lines), facts.in_code)
+            fixes.optimizing(facts.case.code_of(lines), facts.in_code, facts.case.graph.code)
             if {facts.case.line_in_text(lines)} & plain
             else ""
         )

@@ -2120,3 +2120,18 @@ def test_zeros_of_another_loss_do_not_hide_that_the_one_its_optimizer_steps_afte
         assert cause.mend.endswith("--until 14 tells why, at that backward()")
     sound = why_all(graph_of(tmp_path, CRITICS.format("critic_loss"), engine))
     assert "no gradient" not in [one.verdict for one in sound]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("critics", "listed"),
+    [("one.parameters()", "actor.parameters()"), ("two.parameters()", "[*one.parameters(), actor.weight]")],
+)
+def test_of_two_optimizers_of_one_model_one_is_to_have_the_model_that_none_has(
+    tmp_path: Path, critics: str, listed: str, engine: str
+) -> None:
+    program = CRITICS.format("critic_loss").replace(
+        "actor_opt = torch.optim.SGD(actor", "actor_opt = torch.optim.SGD(one"
+    )
+    graph = graph_of(tmp_path, program.replace("[*one.parameters(), *two.parameters()]", critics), engine)
+    assert f"else actor_opt = torch.optim.SGD({listed}, 0.1)" in why(graph, "actor.weight").mend
