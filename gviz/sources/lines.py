@@ -232,8 +232,7 @@ class Lines:
         record, put_in = recall(gradients.records, tensor), recall(gradients.put_in, tensor)
         # Where the optimizers were made that step after a backward that came to it.
         stepping = {at for chain in (record.arrivals if record else ()) for at in gradients.made_of.get(chain, ())}
-        made = {*gradients.made_at.values()}
-        made = made if len(made) < 2 else stepping
+        made = stepping or {*gradients.made_at.values()}
         runs = [
             one.run
             for node in (graph_nodes([tensor]) if row.is_written and type(tensor).__name__ == "Parameter" else ())
@@ -250,8 +249,7 @@ class Lines:
             is_grown=min(runs, default=0) < earlier < max(runs, default=0),
         )
         if record is None:
-            first = gradients.first_run
-            return history._replace(is_updated=first > 0 and any(one.run > first for one in self.writes_to(tensor)))
+            return history._replace(is_updated=any(one.run > gradients.first_run > 0 for one in self.writes_to(tensor)))
         is_of_other = record.steps > 0 and record.stepped_in[chain] < gradients.calls[chain]  # another optimizer's turn
         is_cleared, is_there = record.cleared_at is not None, record.has_had_gradient
         lost = gradients.lost(record)
