@@ -362,13 +362,12 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     alike = [node for node in makers if (node.label, node.run) == (makers[0].label, makers[0].run)]
     if not is_infinite and any(not node.label.startswith(PUT_IN) for node in alike):  # their results may have made it
         inputs = [node for node in inputs if node.kind == "leaf" or node.name in case.rows]
-    users_of = {node.id: [case.whole.by_id[edge.target] for edge in case.whole.uses[node.id]] for node in inputs}
     return (
         sorted(
             inputs,
             key=lambda node: (
                 node.name not in case.rows,
-                min(((user.run, -order[user.id]) for user in users_of[node.id]), default=()),
+                min(((user.run, -order[user.id]) for user in users_of(case, node)), default=()),
             ),
         )
         or alike
@@ -391,8 +390,9 @@ def is_given_unknown(case: Diagnosis, node: Node) -> bool:
 
     Values that are left out are finite, but for a graph without a program: nobody has looked at them.
     """
-    given = [one.value for one in shown_by(case, node) if one.kind in ("operation", "frozen")]
-    return not case.graph.code and None in given
+    return not case.graph.code and any(
+        one.value is None for one in shown_by(case, node) if one.kind in ("operation", "frozen")
+    )
 
 
 def may_make_not_finite(case: Diagnosis, node: Node) -> bool:
@@ -418,8 +418,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
     first = next((node for node in nodes if node.name == name), nodes[0] if nodes else None)
     if first is None:
         return None
-    uses = case.whole.uses[first.id] if first.kind != "operation" else ()
-    user = next((case.whole.by_id[one.target] for one in uses), first)
+    user = next(iter(users_of(case, first) if first.kind != "operation" else ()), first)
     sign, line = sign_in_program(user), case.line_of_node(user)
     is_unseen = (
         has_nan(first.value)
@@ -551,14 +550,20 @@ def operands_of(case: Diagnosis, node: Node) -> list[Node]:
     return [case.whole.by_id[edge.source] for edge in case.whole.inputs[node.id]]
 
 
+def users_of(case: Diagnosis, node: Node) -> list[Node]:
+    """Return the operations that use a node."""
+    return [case.whole.by_id[edge.target] for edge in case.whole.uses[node.id]]
+
+
 def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause:
     """Return the cause for nan or inf that a leaf, or the data, had when it was used."""
     row = case.rows.get(node.name or "")
     lines = case.line_of(row.history.written or row.place) if row is not None else ()
     code, dtype = case.code_of(lines), row.value.dtype if row is not None and row.value is not None else ""
     is_written = node.kind == "leaf" and row is not None and row.history.written is not None
-    users = [case.whole.by_id[edge.target] for edge in case.whole.uses[node.id] if not is_written]
-    if begun := begun_outside(case, name, f"{what}: {node.name} is not finite itself", *users):
+    if not is_written and (
+        begun := begun_outside(case, name, f"{what}: {node.name} is not finite itself", *users_of(case, node))
+    ):
         return begun
     is_step = row is not None and row.broken is not None  # made anew of what it was before
     if node.kind != "leaf" or not (case.graph.earlier or is_step):
@@ -571,7 +576,10 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
                 (node.kind == "leaf" and not case.graph.code, "see what has written it"),
                 (is_written, "see what it writes"),
                 (code.startswith("return "), "see what it computes"),
-                (row is None or row.broken is not None, "see what it is computed from"),
+                (
+                    row is None or is_step,
+                    told_by_result(case, code or node.name or "") or "see what it is computed from",
+                ),
                 (True, "look at the data"),
             )
             + "; and at what is cast to float16, which ends at 65504" * (dtype == "float16"),
@@ -579,22 +587,37 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     what = f"{what}: {node.name} was not finite any more when this backward began"
     if row is None or not (is_step or row.history.written):
         return Cause(name, "nan", f"{what}, and what has written it is not known")
-    mend = first_true(
-        (row.history.took_bad, f"gviz why SCRIPT {row.name} tells where that began"),
-        (not (is_step or ".step(" in code or ".grad" in code), "write finite numbers there"),
-        (has_grown(case), GROWN),
-        (is_step, "take a smaller learning rate, if it is a step along a gradient; else see what it computes"),
-        (row.history.spread, "see which gradient is not finite before it is clipped"),
-        (True, "look at the options of the optimizer, such as its learning rate"),
-    )
     return Cause(
         name,
         "nan",
         f"{what}, and was written last by this line"
         + "; a step of its optimizer was given a gradient of it that was not finite" * row.history.took_bad,
         lines,
-        mend,
+        first_true(
+            (row.history.took_bad, f"gviz why SCRIPT {row.name} tells where that began"),
+            (not (is_step or ".step(" in code or ".grad" in code), "write finite numbers there"),
+            (has_grown(case), GROWN),
+            (is_step, "take a smaller learning rate, if it is a step along a gradient; else see what it computes"),
+            (row.history.spread, "see which gradient is not finite before it is clipped"),
+            (True, "look at the options of the optimizer, such as its learning rate"),
+        ),
     )
+
+
+def told_by_result(case: Diagnosis, code: str) -> str:
+    """Return what tells where nan or inf of a constant began: the first result that its text names, and that has some.
+
+    "" for none: that has a graph of its own, and may be a root.
+    """
+    name = next(
+        (
+            one.name
+            for one in case.rows.values()
+            if one.grad_fn and not is_finite(one.value) and re.search(rf"(?<![\w.]){re.escape(one.name)}(?!\w)", code)
+        ),
+        "",
+    )
+    return f"gviz why SOURCE {name} --root {name} tells where that of {name} began" * (name != "")
 
 
 def begun_outside(case: Diagnosis, name: str, what: str, *users: Node) -> Cause | None:

@@ -301,7 +301,7 @@ def test_a_step_that_was_given_nan_is_not_said_to_have_made_it_by_its_options(tm
 def test_what_is_cut_off_and_not_finite_is_no_data(tmp_path: Path, line: str, engine: str) -> None:
     start = "import torch\nw, v = (torch.full((2,), one, requires_grad=True) for one in (1.0, 0.0))\nh = v.log()\n"
     cause = why(graph_of(tmp_path, f"{start}{line}\nloss.backward()\n", engine), "w")
-    assert (cause.verdict, cause.mend) == ("inf", "see what it is computed from"), cause
+    assert (cause.verdict, cause.mend) == ("inf", "gviz why SOURCE h --root h tells where that of h began"), cause
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -2135,3 +2135,32 @@ def test_of_two_optimizers_of_one_model_one_is_to_have_the_model_that_none_has(
     )
     graph = graph_of(tmp_path, program.replace("[*one.parameters(), *two.parameters()]", critics), engine)
     assert f"else actor_opt = torch.optim.SGD({listed}, 0.1)" in why(graph, "actor.weight").mend
+
+
+CUT_OFF = """\
+import torch
+from torch import nn
+w = nn.Parameter(torch.tensor([1.0, 0.0, 2.0]))
+log_probability = torch.log(w)
+log_probability.clamp(max=1).mean().backward()
+{}
+a = torch.tensor(1.0, requires_grad=True)
+loss = -(a * {}).mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "factor"), [("", "(log_probability.detach() - 2)"), ("target = log_probability.detach() - 2", "target")]
+)
+def test_of_a_constant_that_is_not_finite_the_result_is_told_that_it_was_cut_off_from(
+    tmp_path: Path, line: str, factor: str, engine: str
+) -> None:
+    program = CUT_OFF.format(line, factor)
+    mend = "gviz why SOURCE log_probability --root log_probability tells where that of log_probability began"
+    assert why(graph_of(tmp_path, program, engine), "a").mend == mend
+    origin = why(graph_of(tmp_path, program, engine, ("log_probability",)), "log_probability")
+    assert (lines_of(origin), "log makes the first" in origin.what) == ([4], True), origin
+    data = why(graph_of(tmp_path, CUT_OFF.format("target = torch.tensor([1.0, float('inf')])", "target"), engine), "a")
+    assert "log_probability" not in data.mend
