@@ -239,7 +239,7 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             True,
             (
                 "not clipped",
-                f"this line has clipped the gradient of {name} before a GradScaler has divided it by the scale of the loss",
+                f"this line has clipped the gradient of {name} before a GradScaler has divided it by its scale",
                 "call unscale_() of the GradScaler before this line, with the optimizer that it steps",
             ),
         ),

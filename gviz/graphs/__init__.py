@@ -366,8 +366,8 @@ class History(NamedTuple):
         grad_cleared: where it has set ``.grad`` to None or to zeros, after the last backward that brought one.
         was_used: whether it was used by then: the program has read the gradient, or the tensor was written.
         was_early: whether a later backward, of something else, followed on that.
-        put_in: where its module got it after an optimizer had others of the module's, if none has got it since and one has
-            stepped after a backward that came to it.
+        put_in: where its module got it after an optimizer had others of the module's, if none has got it since, and one
+            has stepped after a backward that came to it.
         requires_grad_set: where the tensor was made to require a gradient, after it was made without: be it that it had been
             cut off, which brings no graph back.
         autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.
@@ -388,8 +388,8 @@ class History(NamedTuple):
             after a backward that has brought nothing.
         unclipped: the line that is to clip its gradient, if that has, time and again, found none, or changed one that a
             step had used.
-        clipped_scaled: the line that has, time and again, clipped its gradient while that was multiplied by the scale of a
-            GradScaler, which was divided by it since.
+        clipped_scaled: the line that has, time and again, clipped its gradient before a GradScaler has divided that by
+            its scale.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         used_sum: whether what the last step of an optimizer used was such a sum.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
