@@ -319,3 +319,18 @@ def test_a_row_is_cut_behind_a_result_and_not_between_the_operands_of_a_function
         Bracket("leaf"),
     ]
     assert is_result(row, 2) == may_be_cut
+
+
+@pytest.mark.parametrize(
+    ("formula", "operands"),
+    [
+        ("z=where(x>0, x**2, -x)", ["a", "b", "c"]),
+        ("z=where(w>0, x, x)", ["a", "x", "x"]),
+        ("z=x.lerp(w**2, 0.5)", ["x", "a"]),
+        ("z=w-x", ["w", "x"]),
+    ],
+)
+def test_the_operands_of_a_function_stand_in_the_order_of_its_call(formula: str, operands: list[str]) -> None:
+    reader = reader_of(graph_of(f"{formula}; y=sum(z*w)", {"x": [-1.0, 2.0, 3.0], "w": [1.0, 2.0, 3.0]}))
+    node = next(one for one in reader.nodes.values() if one.name == "z")
+    assert [reader.nodes[edge.source].name for edge in reader.operands(node)] == operands

@@ -343,7 +343,7 @@ class EquationReader(Reader):
         seen: set[str] = set()
         last = ""  # the tensor that the last row ends with
         for node in self.in_order():
-            operands = [edge for edge in self.inputs[node.id] if self.nodes[edge.source].kind != "constant"]
+            operands = self.operands(node)
             results = list(self.made[node.id].values()) or [node]
             if not operands:
                 continue
@@ -366,6 +366,18 @@ class EquationReader(Reader):
             last = results[0].id if len(results) == 1 else ""
         rows += [sum_row for node in self.tensors() for sum_row in self.sums(node)]
         return rows or [[self.bracket(node, node.grad.value, NOTHING)] for node in self.graph.nodes]  # a tensor alone
+
+    def operands(self, node: Node) -> list[Edge]:
+        """Return the lines from the tensors that an operation is made from, in the order of its call, if that tells."""
+        edges = [edge for edge in self.inputs[node.id] if self.nodes[edge.source].kind != "constant"]
+        found = as_formula(aliased(node.expression, self.aliases), self.tensor_names) if len(edges) > 1 else None
+        given = found.node.args if found is not None and isinstance(found.node, ast.Call) else []
+        order = [one.id for one in given if isinstance(one, ast.Name)]
+        names = [name_along(edge, self.nodes[edge.source]) for edge in edges]
+        own = [self.aliases.get(name, name) for name in names]
+        if not {*own} <= {*order}:
+            return edges
+        return [edges[at] for at in sorted(range(len(edges)), key=lambda at: order.index(own[at]))]
 
     def joined(self, result: Part, operand: Part) -> Bracket | None:
         """Return the bracket that is both a result and an operand; None if the two do not look alike."""
