@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from time import perf_counter
 from types import FunctionType, ModuleType
@@ -142,21 +142,27 @@ class Listener:
         self.mode: Any = None  # PyTorch's
         self.is_mode_away = False  # while calls are not told of
         self.hooks: list[Any] = []  # on all optimizers
-        self.on_call, self.on_write = self.observers_of("has_called"), self.observers_of("will_write")
-        self.on_share, self.on_detach = self.observers_of("has_shared"), self.observers_of("will_detach")
-        self.on_lend = self.observers_of("has_lent")
+        self.quiet = partial(Quiet, self)  # a block in which no events are raised: gviz itself computes there
+        self.told = {  # by event the methods of the observers who want to be told of it
+            event: tuple(getattr(one, event) for one in observers if getattr(type(one), event) is not default)
+            for event, default in vars(Observer).items()
+            if event[0] != "_"
+        }
+        self.on_call, self.on_write = self.told["has_called"], self.told["will_write"]
+        self.on_share, self.on_detach = self.told["has_shared"], self.told["will_detach"]
+        self.on_lend = self.told["has_lent"]
 
     def __enter__(self) -> Self:
         """Put the wrappers in place."""
         for one in self.observers:
             one.attach(self)
-        if self.observers_of("has_called"):
+        if self.told["has_called"]:
             self.listen_to_classes()
-        if self.observers_of("has_stepped"):
+        if self.told["has_stepped"]:
             self.listen_to_optimizers()
-        if any(map(self.observers_of, OF_TENSORS)) and self.is_own:
+        if any(map(self.told.get, OF_TENSORS)) and self.is_own:
             self.listen_to_gviz()
-        elif any(map(self.observers_of, OF_TENSORS)):
+        elif any(map(self.told.get, OF_TENSORS)):
             self.replace(
                 self.engine, "from_numpy", self.wrapper_of(self.engine.from_numpy, "from_numpy")
             )  # knows no modes
@@ -178,10 +184,6 @@ class Listener:
             else:
                 delattr(owner, name)
         self.replaced.clear()
-
-    def quiet(self) -> Quiet:
-        """Return a block in which no events are raised: gviz itself computes there."""
-        return Quiet(self)
 
     def pause(self, owner: object) -> None:
         """Tell of no calls until the owner resumes: PyTorch's mode, which costs each call, goes if innermost."""
@@ -208,11 +210,6 @@ class Listener:
         before = vars(owner).get(name) if isinstance(owner, type) else getattr(owner, name)
         self.replaced.append((owner, name, is_own, before))
         setattr(owner, name, value)
-
-    def observers_of(self, event: str) -> tuple[Callable[..., None], ...]:
-        """Return the methods of the observers who want to be told of an event."""
-        observers = (one for one in self.observers if getattr(type(one), event) is not getattr(Observer, event))
-        return tuple(getattr(one, event) for one in observers)
 
     # ---------------------------------------------------------------- wrappers
     def wrapper_of(self, function: Any, name: str, *, inputs_of: Callable[[Any], tuple[Any, ...]] | None = None) -> Any:
@@ -267,7 +264,7 @@ class Listener:
     def tell(self, event: str, optimizer: ParameterGroups, **more: bool) -> None:
         """Tell of an event of an optimizer."""
         with self.quiet():
-            for tell in self.observers_of(event):
+            for tell in self.told[event]:
                 tell(optimizer, **more)
 
     def has_shared(self, tensor: object, result: object, *, is_counted: bool = True) -> None:
@@ -278,7 +275,7 @@ class Listener:
     def attributes(self) -> Iterator[tuple[str, Any, Any]]:
         """Yield what is told of attributes of tensors: the name of each, what reads it, and what sets it."""
         data, flag, grad = (getattr(self.engine.Tensor, name) for name in ("data", "requires_grad", "grad"))
-        got, gave = self.observers_of("got_gradient"), self.observers_of("gave_gradient")
+        got, gave = self.told["got_gradient"], self.told["gave_gradient"]
 
         def share(tensor: Any) -> Any:
             result = data.__get__(tensor)

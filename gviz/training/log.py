@@ -109,9 +109,9 @@ class Log:
             ratios = [one.ratio or 0.0 for one in norms]
             if len(self.shapes[name]) > 1 and len(ratios) == SUSPECT_ROWS and min(ratios) > LARGE_UPDATE:
                 large.append(f"{name} ({joined([three_digits(one) for one in ratios])} times)")
-            beside = re.sub(r"\bbias$", "weight", name)  # a bias alone is 0 where its parts cancel
-            if is_to_learn and not any(grads_of.get(beside, ())):
-                zero += [name] * (grads_of[name] == [0.0] * SUSPECT_ROWS)
+            is_zero = is_to_learn and grads_of[name] == [0.0] * SUSPECT_ROWS
+            if is_zero and not any(grads_of.get(re.sub(r"\bbias$", "weight", name), ())):  # whose parts may cancel
+                zero.append(name)
         if large:
             what = f"the steps {steps} have each changed {joined(large)} by more than its own norm"
             self.find(Finding("large update", last.step, f"{what}, with {rates}", large[0].partition(" ")[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from types import ModuleType
 from typing import Any
@@ -68,17 +68,16 @@ def measured_norms(engine: ModuleType, parameter: EngineTensor, *, has_grad: boo
     weight = tensor_norm(engine, parameter.detach())
     if grad is None:
         return Norms(None, None, weight)
-    zeros = 1 - int(grad.count_nonzero()) / grad.numel() if grad.numel() else 0.0
+    zeros = 1 - int(grad.bool().count_nonzero()) / grad.numel() if grad.numel() else 0.0
     return Norms(tensor_norm(engine, grad), zeros, weight)
 
 
-def are_finite(engine: ModuleType, tensors: Sequence[EngineTensor]) -> bool:
+def are_finite(engine: ModuleType, tensors: Collection[EngineTensor]) -> bool:
     """Return whether tensors are finite: where the sum of their sums is, they are; it alone may overflow."""
     sums = [one.sum() for one in tensors]
-    waits = any(one.device.type != "cpu" for one in sums)  # to read a number is to wait for the device
-    if waits and len({(one.device, one.dtype) for one in sums}) == 1:
-        sums = [engine.stack(sums).sum()]
-    return cmath.isfinite(sum(one.item() for one in sums)) or all(map(all_finite, tensors))
+    if sums and not sums[0].is_cpu and len({(one.device, one.dtype) for one in sums}) == 1:
+        sums = [engine.stack(sums).sum()]  # to read a number is to wait for the device
+    return cmath.isfinite(sum([one.item() for one in sums])) or all(map(all_finite, map(plain_gradient, tensors)))
 
 
 def has_any(tensor: EngineTensor) -> bool:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import wraps
+from operator import itemgetter
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -46,7 +47,6 @@ class Pending(NamedTuple):
         norms: what was measured before it; None if this step is not measured.
         before: the parameters as they were.
         has_closure: whether their gradients are computed within it.
-        place: the line.
     """
 
     optimizer: ParameterGroups
@@ -55,7 +55,6 @@ class Pending(NamedTuple):
     norms: dict[str, Norms] | None
     before: dict[str, Any]
     has_closure: bool
-    place: Place | None
 
 
 class Suspect(NamedTuple):
@@ -83,23 +82,21 @@ class Steps(Observer):
         self.units = Units()
         self.names: dict[int, str] = {} if hunt is None else hunt.names  # type: ignore[assignment]
         self.number = 0
-        self.known: list[ParameterGroups] = []  # optimizers that have made a step, and those of this step
-        self.stepped: list[ParameterGroups] = []
-        self.moved: dict[str, Any] = {}  # by what the optimizers of this step have changed the parameters
+        # optimizers that have made a step, by their identities, and the line of one that was measured, if any was
+        self.known: dict[int, tuple[ParameterGroups, Place | None]] = {}
+        self.stepped = set[int]()  # those of this step
+        self.moved: dict[str, Any] = {}  # by what they have changed the parameters, while another one is to come
         self.pending: Pending | None = None
-        self.is_running = False  # whether backward is
         self.root: float | None = None
         self.is_root_finite = True
         self.suspect: Suspect | None = None
         # a gradient that a step has used, weakly, its parameter's name, and its number of writes before a backward
         self.used: tuple[Any, str, int] | None = None
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
-        self.last_step: Place | None = None
         self.reached: dict[str, bool] | None = None  # after the last backward: who has a gradient, whether it is not 0
         self.brought = set[str]()  # who had one that was not 0 after a measured backward
-        self.stepped_since: list[
-            tuple[ParameterGroups, dict[str, tuple[Any, int]]]
-        ] = []  # the steps since the last backward
+        # those since the last backward, and the gradients that each has used last
+        self.stepped_since: dict[int, dict[str, tuple[Any, int]]] = {}
 
     # ---------------------------------------------------------------- the models
     def attach(self, listener: Listener) -> None:
@@ -139,7 +136,7 @@ class Steps(Observer):
             is_used_up = getattr(parameters, "gi_frame", parameters) is None  # a generator that has come to its end
             before = held_gradients(self.parameters.measured) if self.units.is_on and self.stepped_since else {}
             norm = function(parameters, max_norm, *args, **kwargs)
-            is_late = any(len(same_gradients(before, used)) == len(before) > 0 for _, used in self.stepped_since)
+            is_late = any(len(same_gradients(before, used)) == len(before) > 0 for used in self.stepped_since.values())
             if self.units.is_on and (
                 (is_late and norm > max_norm) or ((self.stepped_since or is_used_up) and not norm)
             ):  # to read the norm is to wait for the device
@@ -177,7 +174,7 @@ class Steps(Observer):
         """End what is left when the training has ended."""
         self.modules.is_on = self.units.is_on = False
         self.find_parameter_not_finite("")
-        used = {name for one in self.known for name in self.parameters.of(one)}
+        used = {name for one, _ in self.known.values() for name in self.parameters.of(one)}
         idle = [name for name in self.parameters.measured if name in self.brought and name not in used]
         if idle and self.known:
             self.log.remarks.append(
@@ -192,23 +189,21 @@ class Steps(Observer):
 
         @wraps(original)
         def backward(*args: object, **kwargs: object) -> Any:
-            if self.is_running:
+            if self.units.is_paused:
                 return original(*args, **kwargs)
-            self.is_running = self.units.is_paused = True  # what a checkpoint computes again is no further input
+            self.units.is_paused = True  # what a checkpoint computes again is no further input
             try:
                 roots = [*tensors_in(args[0] if args else kwargs.get("tensors"), self.engine.Tensor)]
                 with self.listener.quiet():
                     before = self.will_run(roots)
-                is_heard = self.hunt is not None and self.hunt.is_on
-                with self.hunt.heard(roots) if self.hunt is not None and is_heard else nullcontext():
+                with self.hunt.heard(roots) if self.hunt is not None and self.hunt.is_on else nullcontext():
                     result = original(*args, **kwargs)
             finally:
-                self.is_running = self.units.is_paused = False
-            with self.listener.quiet():
-                self.reached = self.parameters_reached(before) if self.units.is_on else {}
-                self.brought |= {name for name, is_any in self.reached.items() if is_any}
-                if not self.known and self.pending is None:  # and no step has called it
-                    self.has_run()
+                self.units.is_paused = False
+            self.reached = {}
+            if self.units.is_on or not self.known:
+                with self.listener.quiet():
+                    self.has_run(before)
             return result
 
         return backward
@@ -221,7 +216,7 @@ class Steps(Observer):
         """
         if self.pending is not None:
             self.listener.resume(self.pending.optimizer)  # whose step has raised an error, or has a closure
-        self.stepped_since = []
+        self.stepped_since = {}
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
         is_finite_number = self.root is not None and len(roots) == 1 and math.isfinite(self.root)  # as nearly always
@@ -251,8 +246,17 @@ class Steps(Observer):
             if (one := before.get(name)) is None or one[0] is not grad or one[1] != version
         }
 
-    def has_run(self) -> None:
-        """Measure what a backward has left, which is a step where there is no optimizer."""
+    def has_run(self, before: Mapping[str, tuple[Any, int]]) -> None:
+        """Look at what a backward has brought, and measure it where there is no optimizer: it is a step then.
+
+        Args:
+            before: the gradients that were there before it.
+        """
+        if self.units.is_on:
+            self.reached = self.parameters_reached(before)
+            self.brought |= {name for name, is_any in self.reached.items() if is_any}
+        if self.known or self.pending is not None:  # or it was called within a step
+            return
         number = self.log.steps
         if self.check(self.parameters.measured, number) or number % self.log.every == 0:
             self.find_parameters()
@@ -280,16 +284,15 @@ class Steps(Observer):
             for site in self.units.sites.values():  # what the last of them has seen is of step 0
                 site.step = 0
             self.log.restart("optimizer")
-        number = self.number + any(one is optimizer for one in self.stepped)
+        number = self.number + (id(optimizer) in self.stepped)
         is_bad = not has_closure and self.check(own, number)
         norms, before = None, dict[str, Any]()
         if is_bad or number % self.log.every == 0:
             norms = {name: measured_norms(self.engine, one, has_grad=not has_closure) for name, one in own.items()}
             before = {name: one.detach().clone() for name, one in own.items()}
-        place = self.modules.place("step")
         if not has_closure:  # what it makes of its parameters is looked at when it has ended
             self.listener.pause(optimizer)
-        self.pending = Pending(optimizer, number, own, norms, before, has_closure, place)
+        self.pending = Pending(optimizer, number, own, norms, before, has_closure)
         if self.used is not None and self.not_cleared and self.used[1] in own:
             grad = own[self.used[1]].grad
             if grad is self.used[0]() and grad._version > self.used[2]:  # noqa: SLF001 - PyTorch's own name
@@ -310,32 +313,36 @@ class Steps(Observer):
             return
         self.pending, number = None, pending.number
         if number != self.number:
-            self.number, self.stepped, self.moved = number, [], {}
-        self.stepped.append(optimizer)
+            self.number, self.stepped, self.moved = number, set(), {}
+        self.log.steps = number + 1
+        is_again = id(optimizer) in self.stepped_since
         self.find_shared(pending)
-        if not any(one is optimizer for one in self.known):
-            self.known.append(optimizer)
-        self.log.steps, self.last_step = number + 1, pending.place
+        self.stepped.add(id(optimizer))
+        if pending.norms is not None or id(optimizer) not in self.known:
+            self.known[id(optimizer)] = optimizer, self.modules.place("step")
         if pending.has_closure:
             self.check(pending.parameters, number)
         if pending.norms is not None:
-            self.measure(pending, pending.norms)
+            self.measure(pending, pending.norms, is_again=is_again)
         if self.hunt is not None and self.hunt.is_on:
             self.find_parameter_not_finite("step")
-        self.end_step(number + (len(self.stepped) == len(self.known)))
+        is_last = len(self.stepped) == len(self.known)
+        if is_last and number:  # of step 0 it is not known who else is to come
+            self.moved = {}
+        self.end_step(number + is_last)
 
     def find_shared(self, pending: Pending) -> None:
         """Look for parameters that an earlier step, be it of another optimizer, has changed by the same gradients."""
         own = held_gradients(pending.parameters)
-        for other, used in self.stepped_since if not pending.has_closure else ():
-            both = same_gradients(own, used)
-            kind, mine = type(other).__name__, type(pending.optimizer).__name__
+        mine = type(pending.optimizer).__name__
+        for other, used in self.stepped_since.items() if not pending.has_closure else ():
+            both, kind = same_gradients(own, used), type(self.known[other][0]).__name__
             what, mend = (
                 (
-                    f"{kind} has made a second step with the same gradients",
+                    f"{mine} has made a second step with the same gradients",
                     "step() is to come once after each backward()",
                 )
-                if other is pending.optimizer
+                if other == id(pending.optimizer)
                 else (
                     f"two optimizers, {kind} and {mine}, have each made a step with the gradients of one backward()",
                     "give each parameter to one of them",
@@ -343,11 +350,13 @@ class Steps(Observer):
             )
             if both:
                 what = f"{what}: of {joined(both, 3)}; {mend}"
-                self.log.find(Finding("stepped twice", pending.number, what, both[0], path_and_line(pending.place)))
-        self.stepped_since.append((pending.optimizer, own))
+                self.log.find(
+                    Finding("stepped twice", pending.number, what, both[0], path_and_line(self.modules.place("step")))
+                )
+        self.stepped_since[id(pending.optimizer)] = own
 
-    def measure(self, pending: Pending, norms: Mapping[str, Norms]) -> None:
-        """Write the row of a step that an optimizer has made."""
+    def measure(self, pending: Pending, norms: Mapping[str, Norms], *, is_again: bool) -> None:
+        """Write the row of a step that an optimizer has made, perhaps not the first since the last backward."""
         row = self.log.row(pending.number)
         row.root = self.root
         own = row.own[id(pending.optimizer)] = dict[str, Norms]()
@@ -355,34 +364,29 @@ class Steps(Observer):
             moved = pending.before[name].sub_(one.detach())
             grad = measured_norms(self.engine, one) if pending.has_closure else norms[name]
             own[name] = Norms(grad.grad, grad.zeros, norms[name].weight, tensor_norm(self.engine, moved))
-            if name in self.moved:  # another optimizer of this step has it too
+            if (other := row.norms.get(name)) is None:
+                row.norms[name] = own[name]
+            else:  # another optimizer of this step has it too
                 largest = max(
-                    row.norms[name],
-                    own[name],
+                    (other, own[name]),
                     key=lambda one: (one.grad is not None, math.isnan(one.grad or 0), one.grad or 0),
                 )
-                row.norms[name] = Norms(
-                    largest.grad,
-                    largest.zeros,
-                    row.norms[name].weight,
-                    tensor_norm(self.engine, moved.add_(self.moved[name])),
-                )
-            else:
-                row.norms[name] = own[name]
+                is_known = name in self.moved  # not that of an optimizer that was not expected to come
+                update = tensor_norm(self.engine, moved.add_(self.moved[name])) if is_known else None
+                row.norms[name] = Norms(largest.grad, largest.zeros, other.weight, update)
             self.moved[name] = moved
             if self.used is None and grad.grad and name in (self.reached or ()) and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name, 0
-        reached, again = self.reached, [one for one, _ in self.stepped_since].count(pending.optimizer) > 1
-        if not pending.has_closure and reached:
+        if not pending.has_closure and self.reached:
             row.cleared += [
-                name for name, is_any in reached.items() if is_any and name in norms and not norms[name].grad
+                name for name, is_any in self.reached.items() if is_any and name in norms and not norms[name].grad
             ]
         row.brought = (
             ""
-            if reached is None or again
+            if self.reached is None or is_again
             else "zeros"
-            if reached.keys() & norms.keys()
-            else "others" * bool(reached) or "none"
+            if self.reached.keys() & norms.keys()
+            else "others" * bool(self.reached) or "none"
         )
         row.units |= self.units.end_step(pending.number)
         self.log.judge(id(pending.optimizer), optimizer_text(pending.optimizer))
@@ -400,16 +404,16 @@ class Steps(Observer):
         """Return whether the gradients of a step are the first that are not finite, or the root was not, and say so."""
         if self.log.has("not finite"):
             return False
-        grads = {name: plain_gradient(one.grad) for name, one in parameters.items() if one.grad is not None}
-        names = () if are_finite(self.engine, [*grads.values()]) else grads
-        bad = next((name for name in names if bad_number(grads[name])), "")
-        if not bad and (self.suspect is None or self.is_root_finite):
+        grads = {name: one.grad for name, one in parameters.items() if one.grad is not None}
+        if are_finite(self.engine, grads.values()) and (self.suspect is None or self.is_root_finite):
             return False
+        kinds = ((bad_number(plain_gradient(one)), name) for name, one in grads.items())
+        kind, bad = next(filter(itemgetter(0), kinds), ("", ""))
         if self.suspect is not None:
             what, origin, hint = self.words_of_root(self.suspect, is_first=not (self.known or number))
         else:
             value = f" ({three_digits(self.root)})" if self.root is not None else ""
-            what = f"the loss was finite{value}, but the gradient of {bad} has {bad_number(grads[bad])}"
+            what = f"the loss was finite{value}, but the gradient of {bad} has {kind}"
             origin = self.hunt.of_leaves.get(id(parameters[bad])) if self.hunt is not None else None
             hint = f": it came on the way back, or was written after it{self.hint}"
         if origin is None:
@@ -461,7 +465,8 @@ class Steps(Observer):
         names = () if are_finite(self.engine, [one.detach() for one in measured.values()]) else measured
         bad = next((name for name in names if bad_number(measured[name])), "")
         if bad and self.log.steps and not self.log.has("not finite"):
-            line = path_and_line(self.last_step)
+            place = next((place for one, place in self.known.values() if bad in self.parameters.of(one)), None)
+            line = path_and_line(place)
             after = f" after the step at {line}" if line else ""
             what = f"{bad} has {bad_number(measured[bad])}{after}, though the gradients were finite"
             self.found(Finding("not finite", self.log.steps - 1, what, bad, line, operation))

@@ -32,41 +32,31 @@ class Site:
 
     Attributes:
         name: of the ``nn.ReLU``, or of the module before the function, with the line.
-        alive: which units have given something else than 0 since the last optimizer stepped.
+        idle: which units have given 0 alone since an optimizer has stepped last, if there were inputs since.
         count: inputs since then, as many as the first axis has.
-        silent: inputs before the last measured step since each unit has given something else than 0.
         step: the number of the last measured step; other optimizers may have stepped in it.
-        seen: which units have given something else than 0 in that step.
-        inputs: those of that step.
+        unused: which units have given 0 alone in that step.
+        silent: of measured steps, the inputs since each unit has given something else than 0.
     """
 
-    def __init__(self, name: str, alive: EngineTensor) -> None:
-        self.name, self.alive, self.seen = name, alive, alive
+    def __init__(self, name: str, idle: EngineTensor) -> None:
+        self.name, self.idle, self.unused = name, idle, idle
+        self.count, self.step = 0, -1
         self.silent: Any = 0
-        self.count = self.inputs = 0
-        self.step = -1
 
     def end_step(self, number: int) -> Idle:
         """Return the units of a step, of all that was seen in it, when an optimizer has stepped."""
-        if number != self.step:
-            self.silent = (~self.seen) * (self.silent + self.inputs)
-            self.step, self.inputs, self.seen = number, 0, self.alive
-        self.seen, self.inputs = self.seen | self.alive, self.inputs + self.count
-        silent = (~self.seen) * (self.silent + self.inputs)
-        is_silent = silent >= LEAST_INPUTS
-        count = int(is_silent.sum())
-        inputs = int(silent[is_silent].min()) if count else 0
-        idle = Idle(self.seen.numel(), int((~self.seen).sum()), count, inputs)
-        self.alive, self.count = self.alive & False, 0
-        return idle
+        if self.count:
+            self.unused = self.unused & self.idle if number == self.step else self.idle
+            self.silent = self.unused * (self.silent + self.count)
+        self.step, self.count = number, 0
+        long = self.silent[self.silent >= LEAST_INPUTS]
+        inputs = int(long.min()) if long.numel() else 0
+        return Idle(self.unused.numel(), int(self.unused.sum()), long.numel(), inputs)
 
 
 class Units:
-    """The units of all ReLUs that run while it is on.
-
-    Args:
-        modules: which of them is running.
-    """
+    """The units of all ReLUs that run while it is on, and not paused, as it is while backward runs."""
 
     def __init__(self) -> None:
         self.modules: RunningModules
@@ -109,13 +99,12 @@ class Units:
             return
         numbers, modules, place = result.detach(), self.modules, self.modules.place("relu")
         others = [at for at in range(numbers.dim()) if at != axis % numbers.dim()]
-        alive = (numbers.amax(others) if others else numbers) != 0
+        idle = (numbers.sum(others) if others else numbers) == 0  # none is negative
         by = modules.path if modules.is_relu else f"after {modules.last}" if modules.last else ""
-        if (site := self.sites.get((modules.path, by, place, alive.numel()))) is None:
-            site = self.sites[modules.path, by, place, alive.numel()] = Site(
-                f"relu {by}".rstrip() + f" ({path_and_line(place)})" * (place is not None), alive
-            )
-        site.alive = site.alive | alive
+        if (site := self.sites.get(key := (modules.path, by, place, idle.numel()))) is None:
+            line = f" ({path_and_line(place)})" * (place is not None)
+            site = self.sites[key] = Site(f"relu {by}".rstrip() + line, idle)
+        site.idle = site.idle & idle if site.count else idle
         site.count += numbers.shape[0] if numbers.dim() > 1 else 1
 
     def is_of_model(self, result: EngineTensor) -> bool:

@@ -281,6 +281,37 @@ def test_a_parameter_that_a_step_has_made_infinite_is_named(torch: Any) -> None:
     assert "though the gradients were finite" in log.findings[0].what
 
 
+def test_a_parameter_that_is_not_finite_at_the_end_has_the_line_of_the_optimizer_that_has_it(torch: Any) -> None:
+    one, other = network(torch), network(torch)
+    with gviz.watch({"one": one, "other": other}) as log:
+        (one(batch(torch)) * 1e3).sum().backward()
+        other(batch(torch)).sum().backward()
+        torch.optim.SGD(one.parameters(), lr=1e38).step()
+        line = (
+            Path(__file__).read_text().splitlines().index("        torch.optim.SGD(one.parameters(), lr=1e38).step()")
+        )
+        torch.optim.SGD(other.parameters(), lr=0.1).step()
+    (finding,) = log.findings
+    assert finding.what.startswith("one.")
+    assert finding.place.endswith(f"test_watch.py:{line + 1}")
+
+
+def test_steps_with_gradients_that_backward_has_not_brought_are_not_kept(torch: Any) -> None:
+    net = network(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    watch = gviz.watch(net)
+    with watch as log:
+        for _ in range(5):
+            parameters = [*net.parameters()]
+            grads = torch.autograd.grad((net(batch(torch)) ** 2).mean(), parameters)
+            for one, grad in zip(parameters, grads, strict=True):
+                one.grad = grad
+            optimizer.step()
+    assert log.steps == 5
+    assert not log.findings
+    assert len(watch.steps.stepped_since) == 1
+
+
 def test_a_learning_rate_that_is_too_high_is_told_by_large_updates(torch: Any) -> None:
     log = train(torch, network(torch, torch.nn.Linear(4, 1)), lr=20.0, steps=3)
     assert kinds(log) == ["large update"]
