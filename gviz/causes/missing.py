@@ -242,10 +242,15 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
     it = "it" if facts.row.broken is not None else "what its numbers come from"
     clause = cut_clause(case, cut, it, f" from {cut.source}" if cut.source else "")
     head, (lines, mend) = head or f"{facts.name} is outside the graph: ", at_cuts(case, [cut])
-    if cut.reason == "frozen" and facts.history.is_updated and (case.stop is None or not facts.history.is_optimized):
-        clause, mend = f"{clause}, and the program writes it itself, as a moving average or a copy of others", "none"
     if cut.reason == "frozen" and mend.startswith("leave the lines"):  # which freeze others, too
         mend = f"{mend}; or, for {facts.name} alone, {facts.in_code}.requires_grad_() before it is used again"
+    if cut.reason == "frozen" and facts.history.is_updated and (case.stop is None or not facts.history.is_optimized):
+        return facts.cause(
+            cut.reason,
+            f"{head}{clause}, and the program writes it itself, as a moving average or a copy of others",
+            lines,
+            f"none, unless {facts.name} is to be trained: {mend}",
+        )
     return facts.cause(cut.reason, f"{head}{clause}", lines, mend)
 
 

@@ -247,9 +247,10 @@ class Lines:
             put_in=self.place_if_any(put_in and put_in.place) if stepping and not is_optimized else None,
             idle_steps=gradients.idle_steps,
             is_grown=min(runs, default=0) < earlier < max(runs, default=0),
+            is_updated=any(one.run > gradients.first_run > 0 for one in self.writes_to(tensor)),
         )
         if record is None:
-            return history._replace(is_updated=any(one.run > gradients.first_run > 0 for one in self.writes_to(tensor)))
+            return history
         is_of_other = record.steps > 0 and record.stepped_in[chain] < gradients.calls[chain]  # another optimizer's turn
         is_cleared, is_there = record.cleared_at is not None, record.has_had_gradient
         lost = gradients.lost(record)
@@ -280,7 +281,7 @@ class Lines:
             ),
             is_stale=record.is_stale,
             used_sum=record.used_sum,
-            is_updated=is_there and record.version != record.first_version,
+            is_updated=record.version != record.first_version if is_there else history.is_updated,
             brought=next(iter(brought), None),
             stepped_after=None
             if record.arrivals[record.stepped_after] or record.stepped_after == gradients.chain

@@ -152,7 +152,7 @@ class Trace(Observer):
         beside = memory() if memory is not None else None
         if beside is not None and result.requires_grad and not beside.requires_grad:
             self.outside.note_made(beside, call._replace(name=by, at=None), args)
-        leaf = memory if beside is not None and beside.requires_grad and beside.is_leaf else None
+        leaf = memory if beside is not None and beside.is_leaf else None
         self.writes.append(
             Write(
                 call.place,

@@ -701,7 +701,49 @@ def test_a_sum_for_one_step_is_to_be_cleared_after_the_step(tmp_path: Path, engi
 def test_a_frozen_copy_that_the_program_writes_is_not_to_be_mended(tmp_path: Path, engine: str) -> None:
     body = "head(x).sum().backward(); net.requires_grad_(False); net.weight.lerp_(torch.ones(3, 3), 0.1)"
     cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
-    assert (cause.verdict, cause.mend) == ("frozen", "none"), cause
+    assert cause.verdict == "frozen"
+    assert cause.mend.startswith("none, unless net.weight is to be trained: "), cause
+
+
+WITH_TARGET = """\
+import copy, torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(3, 2)
+target = copy.deepcopy(net).requires_grad_(False)
+opt = torch.optim.SGD([*net.parameters(), {}], 0.1)
+for i in range(3):
+    x = torch.randn(4, 3)
+    loss = (net(x) - target(x)).pow(2).mean() + net.bias.sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    for p, t in zip(net.parameters(), target.parameters()):
+        {}
+"""
+
+WRITES_TO_TARGET = {
+    "with torch.no_grad(): t.mul_(0.9).add_(p, alpha=0.1)": True,
+    "t.data.mul_(0.9).add_(p.data, alpha=0.1)": True,
+    "t.data.copy_(0.9 * t.data + 0.1 * p.data)": True,
+    "t.data = 0.9 * t.data + 0.1 * p.data": True,
+    "print(t.data.sum())": False,
+}
+"""How programs write the weights of a target, and one that does not."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("given", ["", "*target.parameters()"])
+@pytest.mark.parametrize(
+    ("line", "is_average"), WRITES_TO_TARGET.items(), ids=[*map(str, range(len(WRITES_TO_TARGET)))]
+)
+def test_a_target_that_the_program_writes_is_no_fault_however_it_is_written_and_be_it_that_an_optimizer_has_it(
+    tmp_path: Path, line: str, is_average: bool, given: str, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, WITH_TARGET.format(given, line), engine), "target.weight")
+    assert (cause.verdict, "the program writes it itself, as a moving average" in cause.what) == ("frozen", is_average)
+    better = "target = copy.deepcopy(net).requires_grad_()"
+    assert cause.mend == (f"none, unless target.weight is to be trained: {better}" if is_average else better)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
