@@ -569,7 +569,6 @@ def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
     """
     may_be_meant = facts.is_leaf_of_graph and all(
         cut.reason in ("detached", "no_grad")
-        and cut.call != "grad"
         and (cut.is_used or comes_surely(facts.case, cut))
         and not (
             is_straight_through(facts.case, cut) or SHIFT.search(facts.case.code_of(facts.case.line_of(cut.place)))

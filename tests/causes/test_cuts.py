@@ -813,6 +813,42 @@ def test_a_way_that_a_detach_cuts_off_beside_another_is_told_of_the_one_tensor_t
     assert not any(one.mend for one in all_causes if one.verdict == "ok")
 
 
+PHYSICS = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+x = torch.rand(6, 1, requires_grad=True)
+u = net(x)
+du = torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+d2u = torch.autograd.grad(du.sum(), x{}
+loss = {} + net(torch.ones(1, 1)).pow(2).mean()
+loss.backward()
+"""
+
+DERIVATIVES = {
+    ", retain_graph=True)[0]": ", retain_graph=True, create_graph=True)[0]",
+    ", create_graph=True)[0].detach()": ", create_graph=True)[0]",
+    ", create_graph=True)[0]": "",
+}
+"""Ends of the call of the second derivative, each with that of the mend; "" for what has its graph."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("end", "better"), DERIVATIVES.items(), ids=[*map(str, range(len(DERIVATIVES)))])
+def test_a_derivative_without_a_graph_on_one_of_several_ways_is_told_and_is_no_fault(
+    tmp_path: Path, end: str, better: str, engine: str
+) -> None:
+    graph = graph_of(tmp_path, PHYSICS.format(end, "(d2u + torch.sin(x)).pow(2).mean()"), engine)
+    cause = why(graph, "net.2.weight")
+    assert (cause.verdict, cause.is_wrong, [one.is_wrong for one in why_all(graph)]) == ("ok", False, [False] * 5)
+    assert ("on another way, which may be meant, none comes" in cause.what) == bool(better)
+    mend = f"d2u = torch.autograd.grad(du.sum(), x{better}" if better else ""
+    assert cause.mend == (f"none, unless net.2.weight is to be trained on that way, too: {mend}" if better else "")
+    logged = why(graph_of(tmp_path, PHYSICS.format(end, "u.pow(2).mean()"), engine), "net.2.weight")
+    assert (logged.verdict, logged.mend) == ("ok", "")
+
+
 NUMBERS = {
     "l1 = net.weight.abs().sum().item()": "l1 = net.weight.abs().sum()",
     "l1 = torch.tensor([one.abs().sum() for one in [net.weight]]).sum() * net.bias": (
