@@ -553,11 +553,11 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
             lines,
             mend,
         )
-    later = case.rows.get(case.root)
+    later = case.rows.get(fixes.named_in(case.stop.code if case.stop is not None else "") or case.root)
     off = later.broken if later is not None and not later.requires_grad else None
     return (
-        cause.besides(f"a later {case.root} has no graph: {cut_clause(case, off, 'it')}", *at_cuts(case, [off]))
-        if off is not None and is_left_off(case, off)
+        cause.besides(f"a later {later.name} has no graph: {cut_clause(case, off, 'it')}", *at_cuts(case, [off]))
+        if later is not None and off is not None and is_left_off(case, off)
         else cause
     )
 

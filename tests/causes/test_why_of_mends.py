@@ -301,6 +301,29 @@ for i in range(2):
         [12, 11, 8],
         "torch.set_grad_enabled(True); loss = net(torch.randn(4, 3)).pow(2).mean()",
     ),
+    "gradients that are left switched off, as a call of torch.autograd.grad finds": (
+        "net.0.weight",
+        """\
+net = nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), 0.1)
+def residual():
+    x = torch.rand(4, 1, requires_grad=True)
+    u = net(x)
+    du, = torch.autograd.grad(u.sum(), x, create_graph=True)
+    return (du + u).pow(2).mean()
+for i in range(2):
+    loss = residual()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    torch.set_grad_enabled(False)
+    test = net(torch.ones(1, 1)).item()
+""",
+        "ok",
+        "besides, a later u has no graph: it was made where gradients are switched off",
+        [15, 9, 17],
+        "torch.set_grad_enabled(True)",
+    ),
     "a closure that does not call backward": (
         "net.weight",
         """\
