@@ -79,8 +79,8 @@ def is_lost(facts: TensorFacts) -> bool:
 
 
 def has_replaced(facts: TensorFacts) -> bool:
-    """Return whether a leaf that no optimizer has is as large as one in the graph that has no name any more."""
-    return (facts.row.is_leaf and facts.history.is_optimized is False) and any(
+    """Return whether a module has got a leaf that no optimizer has, as large as one in the graph without a name now."""
+    return facts.history.put_in is not None and any(
         one.kind == "leaf" and (one.name or "leaf ").startswith("leaf ") and one.shape == facts.row.shape
         for one in facts.case.shown.nodes
     )
@@ -91,13 +91,12 @@ def overwritten(facts: TensorFacts) -> Cause:
     case, name, is_leaf = facts.case, facts.name, facts.row.is_leaf
     call = "backward" if ".backward(" in case.graph.code or not case.graph.code else "autograd.grad"
     what = f"{name} is another leaf than {call} knew"
-    lines = case.line_of(facts.history.requires_grad_set) or facts.lines
-    is_assigned = not lines or bool(fixes.assigned_in(case.code_of(lines)))  # and not by what takes a constraint away
-    if is_assigned and has_replaced(facts):
+    lines = case.line_of(facts.history.put_in)
+    if has_replaced(facts) and fixes.assigned_in(case.code_of(lines)):  # and not by what takes a constraint away
         return facts.cause(
             "overwritten",
             f"{what}: that one, of its sizes, has no name any more, and no optimizer has the new one",
-            lines * any(fixes.may_be(one, name) for one in fixes.assigned_in(case.code_of(lines))),
+            lines,
             f"with torch.no_grad(): {facts.in_code}.copy_(...), which writes into the parameter that is there",
         )
     older = case.rows.get(f"{name}{AT_BACKWARD}", facts.row._replace(history=NO_HISTORY))

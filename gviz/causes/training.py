@@ -349,10 +349,12 @@ def accumulated(facts: TensorFacts) -> Cause:
     mend, meant = f"{before_each}; unless the sum is what you want", ""
     if history.is_optimized is False:
         what = f"{what}; no optimizer has {name}, so that no zero_grad() of one clears it"
-        mend = (
+        is_asked = history.autograd_grad is not None  # which takes none that is frozen
+        mend, meant = (
             f"{facts.in_code}.requires_grad_(False), if it is not to be trained; else "
-            * (history.requires_grad_set is history.autograd_grad is None)  # which takes none that is frozen
-            + f"{given_to_optimizer(facts)}; or {before_each}"
+            * (history.requires_grad_set is None and not is_asked)
+            + f"{given_to_optimizer(facts)}; or {before_each}",
+            "if it is not to be trained, and nothing reads its .grad" * is_asked,
         )
     elif history.is_stale:
         what = (

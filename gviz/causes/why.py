@@ -178,7 +178,11 @@ def why_all(graph: Graph) -> list[Cause]:
     asked = [*filter(stands_for_leaf, (TensorFacts(case, row) for row in case.rows.values() if not row.same_as))]
     behind = {leaf for one in asked if not one.row.is_leaf for leaf in one.row.leaves if leaf.startswith("leaf ")}
     causes = map(cause_of, (one for one in asked if one.name not in behind))
-    return [one for one in causes if one.verdict not in ("no path", "not trained") or not one.name.startswith("leaf ")]
+    return [
+        one
+        for one in causes
+        if not (one.name.startswith("leaf ") and one.verdict in ("no path", "not trained", "not used"))
+    ]
 
 
 def stands_for_leaf(facts: TensorFacts) -> bool:

@@ -367,7 +367,7 @@ class History(NamedTuple):
         was_used: whether it was used by then: the program has read the gradient, or the tensor was written.
         was_early: whether a later backward, of something else, followed on that.
         put_in: where its module got it after an optimizer had others of the module's, if none has got it since, and one
-            has stepped after a backward that came to it.
+            has stepped after a backward that came to it, or no backward has.
         requires_grad_set: where the tensor was made to require a gradient, after it was made without: be it that it had been
             cut off, which brings no graph back.
         autograd_grad: where ``torch.autograd.grad`` was asked for its gradient last, which leaves ``.grad`` as it is.

@@ -244,7 +244,9 @@ class Lines:
             grad_of_others=self.place_if_any(None if asked_at or gradients.calls.total() else gradients.asked_at),
             is_optimized=is_optimized,
             optimizer=self.place_if_any(next(iter(made))) if is_optimized is False and len(made) == 1 else None,
-            put_in=self.place_if_any(put_in and put_in.place) if stepping and not is_optimized else None,
+            put_in=self.place_if_any(put_in and put_in.place)
+            if (stepping or record is None) and not is_optimized
+            else None,
             idle_steps=gradients.idle_steps,
             is_grown=min(runs, default=0) < earlier < max(runs, default=0),
             is_updated=any(one.run > gradients.first_run > 0 for one in self.writes_to(tensor)),

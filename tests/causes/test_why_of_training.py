@@ -2206,3 +2206,50 @@ def test_of_a_constant_that_is_not_finite_the_result_is_told_that_it_was_cut_off
     assert (lines_of(origin), "log makes the first" in origin.what) == ([4], True), origin
     data = why(graph_of(tmp_path, CUT_OFF.format("target = torch.tensor([1.0, float('inf')])", "target"), engine), "a")
     assert "log_probability" not in data.mend
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "made", ["x = x.clone().requires_grad_(True)", "x = torch.rand(8, 1, requires_grad=True)", "x = nn.Parameter(x)"]
+)
+def test_points_that_each_call_of_a_function_makes_anew_are_not_overwritten(
+    tmp_path: Path, engine: str, made: str
+) -> None:
+    program = f"""\
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+def residual(x):
+    {made}
+    u = net(x)
+    return torch.autograd.grad(u.sum(), x, create_graph=True)[0] + u
+for i in range(3):
+    opt.zero_grad()
+    loss = residual(torch.rand(8, 1)).pow(2).mean()
+    loss.backward()
+    opt.step()
+    val = residual(torch.rand(8, 1)).abs().mean().item()
+"""
+    causes = why_all(graph_of(tmp_path, program, engine))
+    assert [cause.name for cause in causes if cause.is_wrong] == []
+    assert {cause.name: cause.verdict for cause in causes if cause.name == "x"} == {"x": "new leaf"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_points_that_only_derivatives_are_asked_of_need_no_optimizer(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(1, 1)
+x = torch.linspace(0, 1, 4).unsqueeze(1).requires_grad_(True)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(3):
+    u = net(x) ** 2
+    loss = (torch.autograd.grad(u.sum(), x, create_graph=True)[0] + u).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "x")
+    assert (cause.verdict, cause.is_wrong) == ("not trained", False)
+    assert cause.mend.startswith("none, if it is not to be trained, and nothing reads its .grad; else opt = ")
