@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from inspect import Parameter, signature
 from traceback import FrameSummary, walk_tb
+from typing import Any
 
 from gviz.sources.script.process import engine_module
 
@@ -29,40 +30,61 @@ def construction(error: BaseException, what: str, line: FrameSummary) -> tuple[F
         what: its text.
         line: where the program's code was.
     """
-    kinds = {*filter(is_layer, made_from_tensors(error, what))}
-    names = {kind.__name__ for kind in kinds if all(one.default is not one.empty for one in options(kind).values())}
-    nodes = ast.walk(ast.parse("".join(linecache.getlines(line.filename)))) if names else ()
-    calls = [one for one in nodes if isinstance(one, ast.Call) and ast.unparse(one.func).rpartition(".")[2] in names]
-    makers = {span_of(one): one for one in calls if not all(isinstance(part, ast.Constant) for part in one.args)}
-    end = line.end_lineno or 0, line.end_colno or 0
-    if not makers:
+    kinds = {kind.__name__: kind for kind in made_from_tensors(error, what)}
+    nodes = ast.walk(ast.parse("".join(linecache.getlines(line.filename)))) if kinds else ()
+    start, end = (line.lineno, line.colno), (line.end_lineno or 0, line.end_colno or 0)
+    makers = {
+        one: kind
+        for one in nodes
+        if isinstance(one, ast.Call)
+        and (kind := kinds.get(ast.unparse(one.func).rpartition(".")[2])) is not None
+        and not all(isinstance(part, ast.Constant) for part in one.args)
+        # of another function who calls it may have given the tensor in the place of a size
+        and not (
+            needs_sizes(kind) and (start != (one.lineno, one.col_offset) or line.name not in ("<module>", "forward"))
+        )
+    }
+    # in a loop a later one may have run
+    maker = max(makers, key=lambda one: ((one.lineno, one.col_offset) <= end, one.lineno, one.col_offset), default=None)
+    if maker is None:
         return None
-    span = max(makers, key=lambda own: (own[0] <= end, own))  # in a loop a later one may have run
-    (line.lineno, line.colno), (line.end_lineno, line.end_colno) = span
-    return line, ast.unparse(ast.Call(ast.Call(makers[span].func, [], makers[span].keywords), makers[span].args, []))
+    line.lineno, line.colno, line.end_lineno, line.end_colno = (
+        maker.lineno,
+        maker.col_offset,
+        maker.end_lineno,
+        maker.end_col_offset,
+    )
+    sizes: list[ast.expr] = [ast.Constant(...)] if needs_sizes(makers[maker]) else []  # which nobody knows
+    return line, ast.unparse(
+        ast.Call(ast.Call(maker.func, sizes, maker.keywords), maker.args[:1] if sizes else maker.args, [])
+    )
 
 
 def made_from_tensors(error: BaseException, what: str) -> Iterator[type]:
     """Yield the classes of what an error is about, and has a tensor, or one argument too many, for an option."""
-    yield from (getattr(engine_module(LIBRARY), name, object) for name in REFUSED.findall(what))
+    refusing = (getattr(engine_module(LIBRARY), name, object) for name in REFUSED.findall(what))
+    yield from (kind for kind in refusing if is_layer(kind) and not needs_sizes(kind))
     for frame, _ in walk_tb(error.__traceback__):
         given = frame.f_locals  # of a constructor its arguments
-        for one in filter(is_module, (getattr(error, "obj", None), *given.values())):
-            values = [{**vars(one), **given}.get(name) for name in options(type(one)) if not name.endswith("weight")]
+        for one in (value for value in (getattr(error, "obj", None), *given.values()) if is_layer(type(value))):
+            values: list[Any] = [
+                {**vars(one), **given}.get(name) for name in options(type(one)) if not name.endswith("weight")
+            ]
             is_about = given.get("self") is one or type(one).__name__ in what
-            tensors = (value for value in values if value is not None and hasattr(type(value), "retain_grad"))
-            if is_about and any(value.requires_grad or value.dim() for value in tensors):  # else it may be a slope
+            has_sizes = needs_sizes(type(one))  # of which the first may be numbers, but no several that are not whole
+            tensors = (value for value in values[: 1 if has_sizes else None] if hasattr(type(value), "retain_grad"))
+            if is_about and any(
+                value.numel() > 1 and value.is_floating_point()
+                if has_sizes
+                else value.requires_grad or value.dim()  # else it may be a slope
+                for value in tensors
+            ):
                 yield type(one)
 
 
-def span_of(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return where an expression begins and ends."""
-    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-
-
-def is_module(value: object) -> bool:
-    """Return whether something is a module of the library, in any engine."""
-    return is_layer(type(value))
+def needs_sizes(kind: type) -> bool:
+    """Return whether a class of modules cannot be made without options, such as sizes."""
+    return any(one.default is one.empty for one in options(kind).values())
 
 
 def is_layer(kind: object) -> bool:
