@@ -72,9 +72,8 @@ class Watch:
             kind = type(first).__name__
             raise TypeError(f"gviz.watch() takes an nn.Module, or a dict of names and modules; not of type {kind}")
         self.log = Log(every)
-        hunter = Hunt({}) if hunt else None
-        self.steps = Steps(self.log, patterns, hunter)
-        self.listener = Listener(sys.modules[name], self.steps, *((hunter,) if hunter else ()))
+        self.steps = Steps(self.log, patterns, hunter := Hunt(is_on=hunt))
+        self.listener = Listener(sys.modules[name], self.steps, *[hunter] * hunt)
 
     def __enter__(self) -> Log:
         """Begin to watch."""

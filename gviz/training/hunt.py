@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -90,13 +90,13 @@ class Hunt(Observer):
     """Looks at each result and each gradient until one is found that is not finite.
 
     Args:
-        names: those of parameters, by identity.
+        is_on: whether to look; not after the first was found.
     """
 
-    def __init__(self, names: Mapping[int, str]) -> None:
-        self.names = names
+    def __init__(self, *, is_on: bool) -> None:
+        self.is_on = is_on
         self.modules: RunningModules
-        self.is_on = True
+        self.names: dict[int, str] = {}  # of parameters, by identity
         self.events: ByTensor[Event] = {}
         self.calls: list[tuple[int, Event]] = []  # the number of operations after each call
         self.of_leaves: dict[int, Event] = {}  # what has made the gradient of a leaf not finite

@@ -7,6 +7,7 @@ from traceback import walk_stack
 from typing import Any
 
 from gviz.sources.layers import module_names
+from gviz.training.hunt import Hunt
 from gviz.training.log import Log
 from gviz.training.running import EngineTensor
 from gviz.training.steps import Steps
@@ -21,7 +22,7 @@ class ScriptSteps(Steps):
     """
 
     def __init__(self, patterns: Sequence[str], every: int) -> None:
-        super().__init__(Log(every), patterns, None)
+        super().__init__(Log(every), patterns, Hunt(is_on=False))
 
     def will_run(self, roots: Sequence[EngineTensor]) -> dict[str, tuple[Any, int]]:
         """Find the models before a backward, as long as there are none."""

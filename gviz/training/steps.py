@@ -72,15 +72,14 @@ class Steps(Observer):
     Args:
         log: takes what is measured.
         patterns: of the names of the parameters, or of modules, that are measured.
-        hunt: what looks for the operation that makes nan or inf; None for nobody.
+        hunt: what looks for the operation that makes nan or inf, if it is on.
     """
 
-    def __init__(self, log: Log, patterns: Sequence[str], hunt: Hunt | None) -> None:
+    def __init__(self, log: Log, patterns: Sequence[str], hunt: Hunt) -> None:
         self.log, self.hunt = log, hunt
-        self.hint = "; hunt=True names the operation and its line" if hunt is None else ""
+        self.hint = "" if hunt.is_on else "; hunt=True names the operation and its line"
         self.parameters = ModelParameters(patterns)
         self.units = Units()
-        self.names: dict[int, str] = {} if hunt is None else hunt.names  # type: ignore[assignment]
         self.number = 0
         # optimizers that have made a step, by their identities, and the line of one that was measured, if any was
         self.known: dict[int, tuple[ParameterGroups, Place | None]] = {}
@@ -95,6 +94,7 @@ class Steps(Observer):
         self.not_cleared: Place | None = None  # the line of a backward() that has found it there
         self.reached: dict[str, bool] | None = None  # after the last backward: who has a gradient, whether it is not 0
         self.brought = set[str]()  # who had one that was not 0 after a measured backward
+        self.waiting = set[str]()  # of these, those that no optimizer was to use since
         # those since the last backward, and the gradients that each has used last
         self.stepped_since: dict[int, dict[str, tuple[Any, int]]] = {}
 
@@ -105,8 +105,7 @@ class Steps(Observer):
         self.engine = engine = listener.engine
         self.modules = self.units.modules = RunningModules(engine, self.units.note)
         self.modules.attach(listener)
-        if self.hunt is not None:
-            self.hunt.modules = self.modules
+        self.hunt.modules = self.modules
         self.units.attach(listener)
         for owner in (engine.Tensor, engine.autograd):
             listener.replace(owner, "backward", self.around(owner.backward))
@@ -162,13 +161,13 @@ class Steps(Observer):
         """Find the parameters that are measured: a model may have got others."""
         self.parameters.find()
         measured = self.parameters.measured
-        self.names.update({id(one): name for name, one in measured.items()})
+        self.hunt.names.update({id(one): name for name, one in measured.items()})
         self.log.shapes |= {name: tuple(one.shape) for name, one in measured.items()}
 
     def begin_step(self, number: int) -> None:
         """Listen to modules and ReLUs if the step is measured."""
         self.units.is_on = number % self.log.every == 0
-        self.modules.is_on = self.units.is_on or (self.hunt is not None and self.hunt.is_on)
+        self.modules.is_on = self.units.is_on or self.hunt.is_on
 
     def end(self) -> None:
         """End what is left when the training has ended."""
@@ -196,7 +195,7 @@ class Steps(Observer):
                 roots = [*tensors_in(args[0] if args else kwargs.get("tensors"), self.engine.Tensor)]
                 with self.listener.quiet():
                     before = self.will_run(roots)
-                with self.hunt.heard(roots) if self.hunt is not None and self.hunt.is_on else nullcontext():
+                with self.hunt.heard(roots) if self.hunt.is_on else nullcontext():
                     result = original(*args, **kwargs)
             finally:
                 self.units.is_paused = False
@@ -224,7 +223,7 @@ class Steps(Observer):
         self.is_root_finite = not any(kinds)
         for one, kind in zip(roots, kinds, strict=False):
             if kind and self.suspect is None and not self.log.has("not finite"):
-                origin = self.hunt.origin_of(one) if self.hunt is not None else None
+                origin = self.hunt.origin_of(one)
                 bad = next((name for name, value in self.parameters.all() if bad_number(value)), "")
                 self.suspect = Suspect(kind, self.modules.place("backward"), origin, bad)
         if self.used is not None:
@@ -254,7 +253,8 @@ class Steps(Observer):
         """
         if self.units.is_on:
             self.reached = self.parameters_reached(before)
-            self.brought |= {name for name, is_any in self.reached.items() if is_any}
+            self.waiting |= {name for name, is_any in self.reached.items() if is_any}
+            self.brought |= self.waiting
         if self.known or self.pending is not None:  # or it was called within a step
             return
         number = self.log.steps
@@ -269,8 +269,7 @@ class Steps(Observer):
             }
             self.log.judge(0, "no optimizer")
         self.log.steps += 1
-        if self.hunt is not None:
-            self.hunt.forget(leaves=False)  # which an optimizer may be about to use
+        self.hunt.forget(leaves=False)  # which an optimizer may be about to use
         self.begin_step(number + 1)
 
     # ---------------------------------------------------------------- steps
@@ -324,7 +323,10 @@ class Steps(Observer):
             self.check(pending.parameters, number)
         if pending.norms is not None:
             self.measure(pending, pending.norms, is_again=is_again)
-        if self.hunt is not None and self.hunt.is_on:
+        if self.waiting:
+            is_measured = pending.norms is not None
+            self.waiting -= {name for name, one in pending.parameters.items() if is_measured or one.grad is not None}
+        if self.hunt.is_on:
             self.find_parameter_not_finite("step")
         is_last = len(self.stepped) == len(self.known)
         if is_last and number:  # of step 0 it is not known who else is to come
@@ -377,9 +379,11 @@ class Steps(Observer):
             self.moved[name] = moved
             if self.used is None and grad.grad and name in (self.reached or ()) and not self.log.has("not cleared"):
                 self.used = ref(one.grad), name, 0
-        if not pending.has_closure and self.reached:
+        if not pending.has_closure:
             row.cleared += [
-                name for name, is_any in self.reached.items() if is_any and name in norms and not norms[name].grad
+                name
+                for name, one in norms.items()
+                if not one.grad and ((self.reached or {}).get(name) or (one.grad is None and name in self.waiting))
             ]
         row.brought = (
             ""
@@ -395,8 +399,7 @@ class Steps(Observer):
     def end_step(self, following: int) -> None:
         """Forget what was of the step that has ended, and begin the one that follows."""
         self.suspect = None
-        if self.hunt is not None:
-            self.hunt.forget(leaves=True)
+        self.hunt.forget(leaves=True)
         self.begin_step(following)
 
     # ---------------------------------------------------------------- nan and inf
@@ -414,7 +417,7 @@ class Steps(Observer):
         else:
             value = f" ({three_digits(self.root)})" if self.root is not None else ""
             what = f"the loss was finite{value}, but the gradient of {bad} has {kind}"
-            origin = self.hunt.of_leaves.get(id(parameters[bad])) if self.hunt is not None else None
+            origin = self.hunt.of_leaves.get(id(parameters[bad]))
             hint = f": it came on the way back, or was written after it{self.hint}"
         if origin is None:
             self.found(Finding("not finite", number, what + hint + self.growth(parameters), bad))
@@ -456,8 +459,7 @@ class Steps(Observer):
     def found(self, finding: Finding) -> None:
         """Keep the first finding of nan or inf, and stop to hunt, unless an optimizer may come that does not use it."""
         self.log.find(finding)
-        if self.hunt is not None and self.log.by == "optimizer":
-            self.hunt.is_on = False
+        self.hunt.is_on = self.hunt.is_on and self.log.by == "backward"
 
     def find_parameter_not_finite(self, operation: str) -> None:
         """Say which parameter is not finite though gradients were; the operation is what ran before, "" if unknown."""

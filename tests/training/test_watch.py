@@ -450,6 +450,52 @@ def test_an_optimizer_that_was_given_the_parameters_of_another_hides_none_of_its
     assert [one.what.partition(":")[0] for one in log.findings] == [told]
 
 
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_gradient_that_comes_after_the_step_of_its_optimizer_and_is_cleared_before_the_next_is_told(
+    torch: Any, every: int
+) -> None:
+    nn = torch.nn
+    critic, actor, x = nn.ModuleDict({"q1": nn.Linear(4, 1), "q2": nn.Linear(4, 1)}), nn.Linear(4, 4), batch(torch)
+    trainers = [torch.optim.SGD(one.parameters(), lr=0.01) for one in (critic, actor)]
+    grads = list[Any]()
+    with gviz.watch({"critic": critic, "actor": actor}, every=every) as log:
+        for _ in range(16):
+            trainers[0].zero_grad()
+            (critic["q1"](x) - 1).pow(2).mean().backward()
+            grads.append(critic["q2"].weight.grad)
+            trainers[0].step()
+            trainers[1].zero_grad()
+            (critic["q1"](actor(x)) + critic["q2"](actor(x))).mean().backward()
+            trainers[1].step()
+    assert grads == [None] * 16
+    (finding,) = log.findings
+    assert finding.what.startswith("critic.q2.weight, critic.q2.bias had no gradient when step() began, in the steps ")
+
+
+def test_gradients_that_another_step_uses_or_that_are_0_are_not_told_as_taken_away(torch: Any) -> None:
+    nn = torch.nn
+    net, other, x = nn.ModuleDict({"a": nn.Linear(4, 1), "b": nn.Linear(4, 1)}), nn.Linear(4, 1), batch(torch)
+    trainer, more = (torch.optim.SGD(one.parameters(), lr=0.01) for one in (net, other))
+    with gviz.watch({"net": net, "other": other}, every=2) as log:
+        for _ in range(8):
+            for name in "ab":  # a step of its own for each: that of b is never measured
+                trainer.zero_grad()
+                (net[name](x) - 1).pow(2).mean().backward()
+                trainer.step()
+            more.zero_grad()
+            other(x).mean().backward()
+            more.step()
+    assert log.findings == []
+    with gviz.watch(net, every=1) as log:
+        for _ in range(8):
+            trainer.zero_grad()
+            (net["a"](x) - net["a"](x.flip(0)) + net["b"](x) ** 2).sum().backward()  # the parts of a's bias cancel
+            trainer.step()
+            trainer.zero_grad()
+            (net["a"](x) + net["b"](x)).sum().backward()
+    assert [one for one in log.findings if "taken it away" in one.what] == []
+
+
 @pytest.mark.parametrize("is_large_first", [True, False])
 def test_a_parameter_of_two_optimizers_has_the_numbers_of_all_their_steps(torch: Any, is_large_first: bool) -> None:
     nn = torch.nn
