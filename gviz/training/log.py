@@ -26,7 +26,8 @@ BROUGHT = {
     "": "backward() had not run",
     "zeros": "backward() had brought them none but zeros",
     "none": "backward() had brought them none; gviz.why(loss, model) tells why",
-    "others": "backward() had brought gradients to others alone: see which parameters the optimizer was given",
+    "others": "backward() had brought gradients to others alone: see which parameters the optimizer was given, and"
+    " gviz.why(loss, model)",
 }
 """What is said of steps without a gradient, by what backward had brought before."""
 
@@ -86,7 +87,7 @@ class Log:
             optimizer: which one has stepped last.
             learning_rate: it and its learning rate in that step, in words.
         """
-        last, rows = self.rows[-1], self.rows[-SUSPECT_ROWS:]
+        last, rows = self.rows[-1], [row for row in self.rows if not optimizer or optimizer in row.own][-SUSPECT_ROWS:]
         last.rates[optimizer] = learning_rate
         for name, idle in last.units.items():
             if idle.silent * 2 > idle.units:
@@ -100,7 +101,7 @@ class Log:
             joined([str(row.step) for row in rows]),
             ", then ".join(dict.fromkeys(row.rates[optimizer] for row in rows if optimizer in row.rates)),
         )
-        measured = [row.own.get(optimizer, row.norms if not optimizer else {}) for row in rows]
+        measured = [row.own[optimizer] if optimizer else row.norms for row in rows]
         histories = {name: [norms[name] for norms in measured if name in norms] for name in measured[-1]}
         is_to_learn = all(row.root or any(one.grad for one in row.norms.values()) for row in rows)  # and has not learnt
         grads_of = {name: [row.norms[name].grad for row in rows if name in row.norms] for name in histories}

