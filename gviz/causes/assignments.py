@@ -216,16 +216,17 @@ class Assignments:
             line, here = writer, before[here]
         return [Carrier(line.statement), *reversed(carriers)]
 
-    def carried_into(self, number: int) -> Iterator[tuple[ast.expr, ast.stmt, ast.AST]]:
+    def carried_into(self, number: int, part: ast.AST | None = None) -> Iterator[tuple[ast.expr, ast.stmt, ast.AST]]:
         """Yield the variables that a line reads as an earlier run has left them, each with the statement and the value.
 
         Args:
             number: of the line.
+            part: what reads them in it; None for all of it.
         """
-        todo, seen = list[tuple[int, ast.AST | None]]([(number, None)]), set[Key]()
-        for at, part in todo:  # grows while it is read, by the calls that give a parameter its value
+        todo, seen = list[tuple[int, ast.AST | None]]([(number, part)]), set[Key]()
+        for at, given in todo:  # grows while it is read, by the calls that give a parameter its value
             for line in [one for one in self.lines.values() if at in line_numbers(one.statement)]:
-                flows = self.flows_of(line) if part is None else ((part, ()),)
+                flows = self.flows_of(line) if given is None else ((given, ()),)
                 reads = [node for source, _ in flows for node in ast.walk(source)]
                 called = [node.func for node in reads if isinstance(node, ast.Call)]  # x.mean() is no self.mean
                 names = (one for one in reads if isinstance(one, ast.Name | ast.Attribute) and one not in called)
@@ -298,9 +299,6 @@ def assigned_pairs(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield value, statement.target
     elif isinstance(statement, ast.For):
         yield statement.iter, statement.target
-    for one in getattr(statement, "items", ()):
-        if one.optional_vars is not None:
-            yield one.context_expr, one.optional_vars
     yield from ((one.value, one.target) for one in own_parts(statement) if isinstance(one, ast.NamedExpr))
 
 

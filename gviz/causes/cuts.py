@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
-from gviz.causes.assignments import assigned_pairs
-from gviz.causes.diagnosis import Diagnosis, Lines, is_own
+from gviz.causes.assignments import assigned_pairs, line_numbers
+from gviz.causes.diagnosis import Diagnosis, Lines, first_true, is_own
 from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, is_stored, last_name, parse, statements
 from gviz.graphs import GraphCut, Place, TensorRow
+from gviz.text import joined
 from gviz.trace.switches import LIBRARY
 
 CUT_SENTENCES = {
@@ -80,35 +81,48 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         return leaves
     if cut.reason == "detached":
         return mend_of_detach(case, cut, code)
-    mend = CUT_MENDS[cut.reason].format(switch=cut.switch)
     roots = {ast.unparse(one) for one in fixes.roots_in(parse(case.stop.code))} if case.stop is not None else set()
-    for name in roots.intersection(made):
-        if sum(name in fixes.targets_of(one) for one in case.assignments.lines) > 1:
-            mend += f"; or give it another name than {name}, if the {name} of another line is meant"
-    if cut.reason == "no_grad" and cut.switch in ("", LIBRARY):
-        mend = fixes.through_library(without_other_cuts(case, cut) or code) or SWITCHED[cut.switch]
-        if off := lines_of_switch(case, cut):
-            mend = (
-                "put what is to run without gradients into a block under with torch.no_grad():"
-                f" in place of {off[0][0][0]}, if that has left them off;"
-                " or write torch.set_grad_enabled(True) after it"
-            )
-    elif is_left_off(case, cut):
-        mend = "write torch.set_grad_enabled(True) where gradients are wanted again"
+    is_unknown, off = cut.reason == "no_grad" and cut.switch in ("", LIBRARY), lines_of_switch(case, cut)
     number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
-    return (  # of all that the function computes, as a rollout for several passes does
-        f"compute it outside of {cut.switch}, which stands above its function in line {number},"
-        " for each backward() anew"
-        if number
-        else mend
+    return first_true(
+        (
+            number,  # of all that the function computes, as a rollout for several passes does
+            (
+                f"compute it outside of {cut.switch}, which stands above its function in line {number},"
+                " for each backward() anew"
+            ),
+        ),
+        (
+            off,
+            (
+                "put what is to run without gradients into a block under with torch.no_grad():"
+                f" in place of {joined(str(place) for place, _ in off[:1])}, if that has left them off;"
+                " or write torch.set_grad_enabled(True) after it"
+            ),
+        ),
+        (
+            is_unknown,
+            (is_unknown and fixes.through_library(without_other_cuts(case, cut) or code))
+            or SWITCHED.get(cut.switch, ""),
+        ),
+        (is_left_off(case, cut), "write torch.set_grad_enabled(True) where gradients are wanted again"),
+        (
+            True,
+            CUT_MENDS[cut.reason].format(switch=cut.switch)
+            + "".join(
+                f"; or give it another name than {name}, if the {name} of another line is meant"
+                for name in made
+                if name in roots and sum(name in fixes.targets_of(one) for one in case.assignments.lines) > 1
+            ),
+        ),
     )
 
 
-def lines_of_switch(case: Diagnosis, cut: GraphCut) -> list[Lines]:
+def lines_of_switch(case: Diagnosis, cut: GraphCut) -> Lines:
     """Return the lines of a program that may have switched gradients off for good, where no block around a cut has."""
     all_lines = case.assignments.lines if cut.reason == "no_grad" and cut.switch == "" else ()
     off = (one for one in all_lines if re.match(r"torch\.set_grad_enabled\((?!True\))", ast.unparse(one)))
-    return [case.line_of(Place(one.lineno)) for one in off]
+    return tuple(line for one in off for line in case.line_of(Place(one.lineno)))
 
 
 def is_left_off(case: Diagnosis, cut: GraphCut) -> bool:
@@ -301,6 +315,25 @@ def is_followed_in_text(case: Diagnosis, cut: GraphCut) -> bool:
     return bool(way) and (cut.is_number or is_copied or (root is not None and root.is_leaf))
 
 
+def takes_from_earlier(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether a cut takes what an earlier pass has left: the backward() of that has freed its graph.
+
+    The pass is one of a loop that calls backward(), and not of one within it, as over the steps of a sequence.
+    """
+    flows, at = case.assignments, case.line_in_text(case.line_of(cut.place))
+    lines = {number: one for one in flows.lines.values() for number in line_numbers(one.statement)}
+    reads = (
+        (one.statement, part) for one in case.way_of(cut)[1:] for part in ast.walk(one.statement) if one.is_taking(part)
+    )
+    parts = [(at, case.expression_of(cut)), *((statement.lineno, part) for statement, part in reads)]
+    carried = (flows.lines[writer] for number, part in parts for _, writer, _ in flows.carried_into(number, part))
+    last = lines.get(case.line_in_text(case.line_of_backward)) if case.graph.earlier else None
+    return cut.is_freed or any(
+        last is not None and flows.depth_of_loop(lines[at], one) <= flows.depth_of_loop(lines[at], last)
+        for one in carried
+    )
+
+
 def is_compared(case: Diagnosis, cut: GraphCut) -> bool:
     """Return whether a cut makes a number that its statement compares with another."""
     own = case.expression_of(cut)
@@ -384,10 +417,13 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
         parts, others = dict[str, None](), dict[str, None]()
         for one in case.chain_of(cut):
             on_way = [*mends_on_way(case, one)]
-            own = [*case.line_of(one.place), *(line for off in lines_of_switch(case, one) for line in off)]
+            own = [*case.line_of(one.place), *lines_of_switch(case, one)]
             lines |= dict.fromkeys((*own, *(line for more, _ in on_way for line in more)))
-            again = ", and run it before each backward()" if case.is_shared(one) else ""
-            again = FREED if one.is_freed and one.call != "grad" else again
+            again = first_true(
+                (one.is_freed and one.call != "grad", FREED),
+                (case.is_shared(one), ", and run it before each backward()"),
+                (True, ""),
+            )
             own_mend = mend_of_cut(case, one)  # with numpy, all on the way is written anew
             parts |= dict.fromkeys([f"{own_mend}{again}", *(text for _, text in on_way if own_mend != NUMPY)])
             names = fixes.assigned_in(case.code_of(case.line_of(one.place)))

@@ -8,7 +8,15 @@ from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
 from gviz.causes.assignments import Key
-from gviz.causes.cuts import at_cuts, clause_of_cuts, cut_clause, is_left_off, is_straight_through, makes_next_leaves
+from gviz.causes.cuts import (
+    at_cuts,
+    clause_of_cuts,
+    cut_clause,
+    is_left_off,
+    is_straight_through,
+    makes_next_leaves,
+    takes_from_earlier,
+)
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.syntax import parse, statements, statements_at
@@ -544,8 +552,7 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     if cut := next((cut for cut in cuts if cut.reason not in meant), None):
         lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
         if cut.call != "grad" and cut.reason != "no derivative":  # it is written that it has no graph
-            is_of_earlier = cut.is_freed or any(case.assignments.carried_into(case.line_in_text(lines)))
-            mend = f"none{'' if is_of_earlier else f', if it is to be one; else {mend}'}"
+            mend = f"none{'' if takes_from_earlier(case, cut) else f', if it is to be one; else {mend}'}"
         return cause.besides(
             f"a part of {case.root_name if cut.is_summand else cut.added_to[0]} is a constant for it:"
             f" {cut_clause(case, cut, 'that part')}",
@@ -564,13 +571,16 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
 def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
     """Return a cause for a gradient that came, with what lets none through, such as a detach(), on another way to the root.
 
-    It may be meant, and nothing tells whether it is; what shifts an exponent, or lets a choice through, always is.
+    It may be meant, and nothing tells whether it is; what shifts an exponent, lets a choice through, or keeps a pass
+    from the graph of an earlier one, always is.
     """
     may_be_meant = facts.is_leaf_of_graph and all(
         cut.reason in ("detached", "no_grad")
         and (cut.is_used or comes_surely(facts.case, cut))
         and not (
-            is_straight_through(facts.case, cut) or SHIFT.search(facts.case.code_of(facts.case.line_of(cut.place)))
+            is_straight_through(facts.case, cut)
+            or SHIFT.search(facts.case.code_of(facts.case.line_of(cut.place)))
+            or takes_from_earlier(facts.case, cut)
         )
         for cut in facts.cuts
     )

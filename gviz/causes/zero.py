@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from gviz.causes.cuts import at_cuts, clause_of_cuts
+from gviz.causes.cuts import at_cuts, clause_of_cuts, takes_from_earlier
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import named_in, out_of_place
@@ -561,7 +561,7 @@ def with_other_ways(facts: TensorFacts, cause: Cause, edges: Sequence[Edge]) -> 
         cut
         for cut in facts.cuts
         if cut.is_used and cut.reason != "no_grad" and late.isdisjoint(cut.leaves)
-        if not (cut.is_freed or case.chain_of(cut)[-1].is_idle)
+        if not (takes_from_earlier(case, cut) or case.chain_of(cut)[-1].is_idle)
     ]
     return (
         cause.besides(clause_of_cuts(case, cuts, "what is made from it"), *at_cuts(case, cuts), "on another way,", "or")

@@ -849,6 +849,49 @@ def test_a_derivative_without_a_graph_on_one_of_several_ways_is_told_and_is_no_f
     assert (logged.verdict, logged.mend) == ("ok", "")
 
 
+IN_CHUNKS = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+rnn, head = nn.GRU(3, 4, batch_first=True), nn.Linear(4, 3)
+opt = torch.optim.SGD([*rnn.parameters(), *head.parameters()], 0.1)
+h = torch.zeros(1, 2, 4)
+{}for i in range(3):
+    x = torch.randn(2, 5, 3)
+    {}
+    loss = head(out).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step(){}
+"""
+
+CHUNKS = {
+    "before": ("", "h = h.detach(); out, h = rnn(x, h)", "", ""),
+    "after": ("", "out, h = rnn(x, h)", "\n    h = h.detach()", ""),
+    "within": ("", "out, h = rnn(x, h.detach())", "", ""),
+    "by another name": ("", "out, last = rnn(x, h)", "\n    h = last.detach()", ""),
+    "in a function": ("def run(x, state):\n    return rnn(x, state.detach())\n", "out, h = run(x, h)", "", ""),
+    "of each step of a sequence": (
+        "",
+        "h = torch.zeros(1, 2, 4)\n    for t in range(5): out, h = rnn(x[:, t : t + 1], h.detach())",
+        "",
+        "out, h = rnn(x[:, t:t + 1], h)",
+    ),
+}
+"""Of each: what stands before the loop, in it and at its end, and the mend; "" where a state is taken on to a next pass."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", CHUNKS)
+def test_the_detach_that_keeps_a_pass_from_the_freed_graph_of_the_one_before_is_not_told_with_a_mend(
+    tmp_path: Path, case: str, engine: str
+) -> None:
+    *lines, mend = CHUNKS[case]
+    cause = why(graph_of(tmp_path, IN_CHUNKS.format(*lines), engine), "rnn.weight_ih_l0")
+    assert cause.verdict == "ok"
+    assert cause.mend == (f"none, unless rnn.weight_ih_l0 is to be trained on that way, too: {mend}" if mend else "")
+
+
 NUMBERS = {
     "l1 = net.weight.abs().sum().item()": "l1 = net.weight.abs().sum()",
     "l1 = torch.tensor([one.abs().sum() for one in [net.weight]]).sum() * net.bias": (
