@@ -344,6 +344,15 @@ class Diagnosis:
         return [row.name for row in self.rows.values() if row.history.is_optimized]
 
     @cached_property
+    def twins(self) -> dict[str, str]:
+        """Other names of tensors: of other attributes, and not those of the same one by a longer way."""
+        return {
+            row.same_as: row.name
+            for row in reversed(self.rows.values())
+            if row.same_as and re.fullmatch(r"\w+\.[\w.]+", row.name) and not row.name.endswith(f".{row.same_as}")
+        }
+
+    @cached_property
     def has_mixed(self) -> bool:
         """Whether a tensor of the graph was written between its uses."""
         return any(node.state == MIXED for node in self.whole.nodes)

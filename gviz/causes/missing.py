@@ -252,11 +252,14 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
     if cut.reason == "frozen" and mend.startswith("leave the lines"):  # which freeze others, too
         mend = f"{mend}; or, for {facts.name} alone, {facts.in_code}.requires_grad_() before it is used again"
     if cut.reason == "frozen" and facts.history.is_updated and (case.stop is None or not facts.history.is_optimized):
+        twin = case.twins.get(facts.name, "")
+        how = f"; {twin} is the same tensor" if twin else ", as a moving average or a copy of others"
+        apart = f"let {twin} be a tensor of its own, as copy.deepcopy() makes one, if they are to be two; else "
         return facts.cause(
             cut.reason,
-            f"{head}{clause}, and the program writes it itself, as a moving average or a copy of others",
+            f"{head}{clause}, and the program writes it itself{how}",
             lines,
-            f"none, unless {facts.name} is to be trained: {mend}",
+            f"none, unless {facts.name} is to be trained: {apart * bool(twin)}{mend}",
         )
     return facts.cause(cut.reason, f"{head}{clause}", lines, mend)
 

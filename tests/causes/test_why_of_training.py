@@ -746,6 +746,45 @@ def test_a_target_that_the_program_writes_is_no_fault_however_it_is_written_and_
     assert cause.mend == (f"none, unless target.weight is to be trained: {better}" if is_average else better)
 
 
+MOMENTUM = """\
+import copy, torch
+from torch import nn
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.online, self.head = nn.Linear(3, 2), nn.Linear(2, 2)
+        self.target = {}
+        self.target.requires_grad_(False)
+net = Net()
+targets = list(net.target.parameters())
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for i in range(3):
+    x = torch.randn(4, 3)
+    loss = (net.head(net.online(x)) - net.target(x)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    with torch.no_grad():
+        for p, t in zip(net.online.parameters(), targets):
+            t.mul_(0.9).add_(p, alpha=0.1)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_target_that_is_no_copy_both_names_are_said_to_be_one_tensor(tmp_path: Path, engine: str) -> None:
+    cause = why(graph_of(tmp_path, MOMENTUM.format("self.online"), engine), "net.online.weight")
+    assert cause.verdict == "frozen"
+    assert cause.what.endswith("the program writes it itself; net.target.weight is the same tensor")
+    assert cause.mend.startswith(
+        "none, unless net.online.weight is to be trained: let net.target.weight be a tensor of its own, as"
+        " copy.deepcopy() makes one, if they are to be two; else "
+    )
+    copied = graph_of(tmp_path, MOMENTUM.format("copy.deepcopy(self.online)"), engine)
+    assert why(copied, "net.online.weight").verdict == "ok"
+    assert why(copied, "net.target.weight").what.endswith("itself, as a moving average or a copy of others")
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_softmax_of_one_element_is_told_so(tmp_path: Path, engine: str) -> None:
     body = "(torch.softmax(head(net(x)), 1) - 0.5).pow(2).sum().backward()"
