@@ -70,8 +70,11 @@ def taken_away(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient that the program has taken away again, with what cuts its tensor off besides."""
     lines = facts.case.line_of(facts.history.grad_cleared)
     if when := why_cleared(facts):
-        return with_cuts(
-            facts, facts.cause("cleared", f"{facts.name} had its gradient until it was taken away, {when}", lines)
+        return as_far_as_used(
+            facts,
+            with_cuts(
+                facts, facts.cause("cleared", f"{facts.name} had its gradient until it was taken away, {when}", lines)
+            ),
         )
     return facts.cause(
         "taken away",
@@ -120,9 +123,14 @@ def with_cuts(facts: TensorFacts, cause: Cause) -> Cause:
 
 
 # ---------------------------------------------------------------- used by a step, or not
-def as_far_as_used(facts: TensorFacts) -> Cause:
-    """Return a gradient as it came, and how many alike were taken away unused, though steps have used others."""
-    arrivals, wasted, cause = facts.history.arrivals, facts.history.wasted, as_it_came(facts)
+def as_far_as_used(facts: TensorFacts, found: Cause | None = None) -> Cause:
+    """Return a gradient as it came, and how many alike were taken away unused, though steps have used others.
+
+    Args:
+        facts: of its tensor.
+        found: what is known of the gradient, if that is no longer there.
+    """
+    arrivals, wasted, cause = facts.history.arrivals, facts.history.wasted, found or as_it_came(facts)
     if not wasted or not facts.history.steps or not facts.history.is_optimized:
         return cause
     is_most = wasted * 2 > arrivals or wasted * 2 == arrivals > 2  # such as each first one of two batches for a step

@@ -177,6 +177,19 @@ def test_the_line_that_takes_a_gradient_away_before_a_step_is_named(
     assert (cause.verdict, lines_of(cause)) == (verdict, [10, 8]), cause
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("before", "verdict"), [("opt.zero_grad(); ", "taken away"), ("", "cleared")])
+def test_batches_that_are_thrown_away_are_told_where_the_gradient_is_cleared_at_the_end(
+    tmp_path: Path, engine: str, before: str, verdict: str
+) -> None:
+    loop = LOOP.replace("range(3)", "range(4)")
+    body = f"{before}head(net(x)).sum().backward(); (opt.step(), opt.zero_grad()) if i % 2 else None"
+    cause = why(graph_of(tmp_path, loop.format(body), engine), "net.weight")
+    assert cause.verdict == verdict, cause
+    lost = "2 of the 4 that this backward() has brought went before a step() had used them"
+    assert (lost in cause.what) == bool(before)
+
+
 ADVERSARIES = """\
 import torch
 from torch import nn
