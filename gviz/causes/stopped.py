@@ -364,7 +364,12 @@ def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -
     if beside := beside_data(case):
         better = Cause(name, "", *beside_root(beside[0], set(), name or "the root"))
     what = f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient"
-    return facts.cause("frozen root", what, (*case.line_of_stop, *better.lines), better.mend)
+    return facts.cause(
+        "frozen root",
+        what,
+        (*case.line_of_stop, *better.lines),
+        f"if {name} is to train {facts.name}: " * (facts.row is not root and len(ways_lost(case)) > 1) + better.mend,
+    )
 
 
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same

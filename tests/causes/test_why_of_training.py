@@ -1475,6 +1475,7 @@ def test_of_a_root_without_a_graph_a_frozen_model_of_an_optimizer_is_told_beside
         "if loss_judge is to train net.weight: take the line, and what is computed from it there, out of"
     )
     assert (causes["judge.weight"].verdict, lines_of(causes["judge.weight"])) == ("frozen root", [12, 8])
+    assert causes["judge.weight"].mend.startswith("if loss_judge is to train judge.weight: ")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
