@@ -16,6 +16,9 @@ returns; and the name, of one of several results with its place, and with [] for
 STORES = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault", "put"}
 """Methods that put what they are given into what they are called on, besides those such as ``copy_``."""
 
+OF_SHAPE = {"shape", "size", "ndim", "dim", "numel", "dtype", "device"}
+"""Attributes of a tensor that hand on none of its numbers."""
+
 
 class Line(NamedTuple):
     """A statement, the function that it is in, and the blocks around it by their identity, the outermost first."""
@@ -112,15 +115,16 @@ class Assignments:
         return function, node.id
 
     def keys_read(self, source: ast.AST, function: ast.FunctionDef | None) -> Iterator[Key]:
-        """Yield the variables, attributes and results of functions that an expression reads."""
+        """Yield the variables, attributes and results of functions of which an expression reads more than the shape."""
         items: dict[ast.AST, str] = {}  # calls of which one item is taken: which
+        shapes = {part for node in ast.walk(source) if getattr(node, "attr", "") in OF_SHAPE for part in ast.walk(node)}
         for node in ast.walk(source):
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
                 items[node.value] = f"[{node.slice.value!r}]"
             if isinstance(node, ast.Call):
                 result = self.callee(node)
                 yield from (("()", f"{result}{item}") for item in ("", items.get(node, "[]")))
-            if isinstance(node, ast.Name | ast.Attribute) and not is_stored(node):
+            if isinstance(node, ast.Name | ast.Attribute) and node not in shapes and not is_stored(node):
                 yield self.key(node, function)
 
     def callee(self, call: ast.Call) -> str:
@@ -177,13 +181,12 @@ class Assignments:
         """
         if not last.isdisjoint(line_numbers(start)):
             return [Carrier(start)]
-        first = [
+        before: dict[tuple[Key, Line], tuple[Key, Line] | None] = dict.fromkeys(
             (key, self.lines[start])
             for source, keys in self.flows_of(self.lines[start])
             for key in keys
             if part in ast.walk(source)
-        ]
-        before: dict[tuple[Key, Line], tuple[Key, Line] | None] = dict.fromkeys(first)
+        )
         todo, later = [*before], list[tuple[Key, Line]]()
         for here in todo:  # grows while it is read
             key, writer = here
@@ -211,8 +214,7 @@ class Assignments:
             is_growing = key in own or isinstance(writer.statement, ast.AugAssign) or (is_list and not is_whole)
             is_of_call = isinstance(key[0], ast.FunctionDef) and self.depth_of_loop(writer, line) == 0
             is_lost = key[0] == "()" or is_of_call or self.is_overwritten(key, writer, line, is_carried=True)
-            is_kept = is_growing and not is_lost
-            carriers.append(Carrier(line.statement, names, is_list, is_kept, key[0] == "()"))
+            carriers.append(Carrier(line.statement, names, is_list, is_growing and not is_lost, key[0] == "()"))
             line, here = writer, before[here]
         return [Carrier(line.statement), *reversed(carriers)]
 

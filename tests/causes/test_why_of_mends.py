@@ -9,6 +9,7 @@ from mended import mended
 
 import gviz as package
 from gviz import SourceOptions
+from gviz.causes.assignments import Assignments
 from gviz.causes.layers import causes_in
 from gviz.causes.why import why
 from gviz.graphs import Graph, TensorRow
@@ -798,3 +799,8 @@ for b in torch.randn(3, 4, 2):
     assert (cause.verdict, cause.mend) == ("second backward", f"call backward() on loss or on {root}, and not on both")
     for one in (text.format("pass", last), text.format(own, "pass")):
         assert why(graph_of(tmp_path, HEAD + one, engine), "net.weight").verdict in ("ok", "accumulated")
+
+
+def test_a_line_that_reads_the_shape_alone_is_not_on_the_way_of_the_numbers() -> None:
+    flows = Assignments("x = f()\ny = g(x.size(0), x.dtype)\nz = x.view(x.size(0), -1)\n")
+    assert [line.statement.lineno for line in flows.readers[None, "x"]] == [3]
