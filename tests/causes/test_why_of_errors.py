@@ -249,6 +249,10 @@ def test_nan_is_followed_to_the_first_backward_on_the_root_that_is_asked_for(tmp
     cause = why(reading.graph, "a.bias")
     assert (cause.verdict, lines_of(cause), "log" in cause.what) == ("nan", [10], True)
     assert "line 11, call 5 of the whole program, the first with nan or inf" in reading.notes[0].text
+    first = program.replace("min(1, 2 - i)", "-1")
+    (tmp_path / "first.py").write_text(first)
+    reading = package.read(tmp_path / "first.py", SourceOptions(diagnose=True, engine=engine, roots=("loss",)))
+    assert "line 11, call 1 of the whole program, the first with nan or inf" in reading.notes[0].text
     last = why(graph_of(tmp_path, program, engine, "last"), "b.bias")
     assert last.verdict == "ok"
 

@@ -77,7 +77,7 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
         where = "" if about.place is None else f" at {about.place}"
         where += (
             f", call {about.number} of the whole program, the first with nan or inf"
-            if about.is_first_bad and about.number > 1
+            if about.is_first_bad and run.calls.count > 1
             else ""
         )
         unnamed = "" if roots.keys() <= run.names_at_call.keys() | run.names.keys() else "a tensor without a name; "
