@@ -144,7 +144,7 @@ def mend_of_detach(case: Diagnosis, cut: GraphCut, code: str) -> str:
     )
     return better or (
         "compute it with torch: Python's own numbers keep no graph"
-        if code != "" and cut.call not in code
+        if code != "" and cut.call not in code and (cut.is_number or cut.call in fixes.FROM_NUMBERS)
         else CUT_MENDS["detached"].format(by=by_call(case, cut))
     )
 

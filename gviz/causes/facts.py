@@ -61,7 +61,11 @@ class TensorFacts:
         cut, case = self.row.broken, self.case
         if cut is None:
             return next(self.cuts_to_numbers, None)
-        same = [one for one in case.graph.breaks if cut.span and (one.span, one.call) == (cut.span, cut.call)]
+        same = [  # of one line that has run twice, with gradients switched off here and there, its own run
+            one
+            for one in case.graph.breaks
+            if cut.span and (one.span, one.call, one.switch) == (cut.span, cut.call, cut.switch)
+        ]
         return same[0]._replace(source=cut.source) if same else cut
 
     @property

@@ -804,3 +804,46 @@ for b in torch.randn(3, 4, 2):
 def test_a_line_that_reads_the_shape_alone_is_not_on_the_way_of_the_numbers() -> None:
     flows = Assignments("x = f()\ny = g(x.size(0), x.dtype)\nz = x.view(x.size(0), -1)\n")
     assert [line.statement.lineno for line in flows.readers[None, "x"]] == [3]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_one_line_that_runs_twice_without_gradients_the_switch_of_its_own_run_is_told(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(2, 1)
+def forward(x):
+    return net(x)
+@torch.no_grad()
+def collect(x):
+    return forward(x)
+x = torch.ones(3, 2)
+old = collect(x)
+torch.set_grad_enabled(False)
+loss = (forward(x) * old).sum()
+loss.backward()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    for name in ("net.weight", "loss"):
+        cause = why(graph, name)
+        assert [place.line for place, _ in cause.lines if place.line != 12] == [10], cause
+        assert cause.mend == "write torch.set_grad_enabled(True) where gradients are wanted again"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_parameter_that_a_parametrization_has_replaced_is_no_number_of_python(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch.nn.utils.parametrizations import weight_norm
+net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+params = list(net.parameters())
+opt = torch.optim.SGD(params, lr=0.1)
+weight_norm(net[1])
+for i in range(2):
+    opt.zero_grad()
+    loss = net(torch.ones(4, 2)).pow(2).mean()
+    loss.backward()
+    opt.step()
+"""
+    assert "numbers" not in why(graph_of(tmp_path, program, engine), "params[2]").mend
