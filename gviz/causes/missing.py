@@ -678,11 +678,17 @@ def not_run(facts: TensorFacts) -> Cause:
     return (
         facts.cause(
             "backward not run",
-            f"backward has not run on {case.root_name}: the gradient that {name} had was of another backward",
-            case.line_of(facts.history.brought),
-            f"gviz why SOURCE {name} without --root tells of that one; else {case.call_of_backward}",
+            f"backward has not run on {case.root_name}"
+            + (
+                f": the gradient that {name} had was of another backward"
+                if facts.history.brought
+                else ", but on another"
+            ),
+            case.line_of(facts.history.brought) or (*facts.lines, *made),
+            f"gviz why SOURCE {name} without --root tells of that one"
+            + f"; else {case.call_of_backward}" * facts.is_leaf_of_graph,
         )
-        if facts.history.grad_cleared and facts.history.brought
+        if any(one.history.brought for one in case.rows.values())
         else facts.cause(
             "backward not run",
             f"{name}.grad is None: no backward has run to its end",

@@ -127,8 +127,10 @@ def beside_data(case: Diagnosis) -> list[TensorFacts]:
 def stopped(facts: TensorFacts) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
     stop, failure, is_over = facts.case.stop, facts.case.graph.failure, facts.case.graph.stop is not None
-    is_elsewhere = failure is not None and (
-        facts.is_of_other_call and bool(ways_lost(facts.case))
+    is_elsewhere = (
+        facts.case.graph.backward is not None and stop is not None and ".backward(" in stop.code
+        if failure is None  # a backward on the root asked about has run, and this is another one
+        else facts.is_of_other_call and bool(ways_lost(facts.case))
         if NO_GRAPH in failure.message
         else not facts.case.is_reached(facts.row)
     )

@@ -385,3 +385,39 @@ def test_weights_of_classes_and_single_numbers_are_tensors_that_a_module_is_made
     program = MADE.format(hidden="h = self.first(x)", loss=f"loss_fn = {made}; loss = loss_fn.backward()")
     cause = why(graph_of(tmp_path, program, engine), "net.first.weight")
     assert cause.mend == f"a {kind} is a module, and no tensor: what its call gives is one"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_backward_that_has_run_on_the_root_is_not_blamed_for_that_of_another_one_that_failed(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+net, head = nn.Linear(2, 2), nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+h = net(torch.ones(3, 2)).tanh()
+a = h.pow(2).mean()
+b = head(net(h)).pow(2).mean()
+a.backward(retain_graph=True)
+opt.step()
+b.backward()
+"""
+    assert why(graph_of(tmp_path, program, engine, "a"), "net.bias").verdict == "ok"
+    assert why(graph_of(tmp_path, program, engine), "head.bias").verdict == "written in place"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_part_of_a_loss_it_is_not_said_that_no_backward_has_run(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+net, other = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+x = torch.ones(3, 2)
+a = net(x).pow(2).mean()
+b = other(x.clone()).detach().mean()
+loss = a + b
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine, "a"), "other.weight")
+    assert cause.what == "backward has not run on a, but on another"
+    assert cause.mend == "gviz why SOURCE other.weight without --root tells of that one"

@@ -254,6 +254,7 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         run,
         names=names,
         roots=roots,
+        failure=run.failure if is_chosen or not (options.roots and about.function) else None,
         statements=assigned_texts(run.tree, written_in_place),
         backward=about,
         table_tensors={  # with what only functions held; of a script that does all in functions with all of that
