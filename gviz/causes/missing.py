@@ -642,7 +642,7 @@ def is_forgotten(facts: TensorFacts) -> bool:
 
 
 def not_run(facts: TensorFacts) -> Cause:
-    """Return the cause for a leaf of a program that has called backward on nothing, or on something else than the root."""
+    """Return the cause for a leaf of a program that has not called backward, or not on the root."""
     case, name, stepped = facts.case, facts.name, facts.case.line_of(facts.history.stepped)
     if facts.history.autograd_grad:
         lines = case.line_of(facts.history.autograd_grad)
