@@ -72,6 +72,14 @@ class Assignments:
         self.readers: dict[Key, list[Line]] = {}
         self.lists: set[Key] = set()
         self.loops: set[int] = set()  # blocks by their identity
+        self.no_modules = {  # names whose call is no call of a layer: print(), those of imports and of classes
+            *dir(builtins),
+            *(
+                getattr(one, "asname", None) or one.name
+                for one in ast.walk(parsed(program))
+                if isinstance(one, ast.alias | ast.ClassDef)
+            ),
+        }
         self.collect(parsed(program))
         for line in self.lines.values():
             for key in self.keys_replaced(line):
@@ -134,7 +142,7 @@ class Assignments:
         return (
             name_called
             if name_called in self.functions
-            or hasattr(builtins, name_called)  # print(), round()
+            or name_called in self.no_modules
             or last_name(owner or call.func) not in (name, "self")
             else ".forward"
         )
@@ -210,8 +218,11 @@ class Assignments:
             key, writer = here
             is_list, names = key in self.lists, frozenset([key[1].partition("[")[0]])
             own = {one for source, _ in self.flows_of(writer) for one in self.keys_read(source, writer.function)}
-            is_whole = key in self.keys_replaced(writer)
-            is_growing = key in own or isinstance(writer.statement, ast.AugAssign) or (is_list and not is_whole)
+            is_growing = (
+                key in own
+                or isinstance(writer.statement, ast.AugAssign)
+                or (is_list and key not in self.keys_replaced(writer))
+            )
             is_of_call = isinstance(key[0], ast.FunctionDef) and self.depth_of_loop(writer, line) == 0
             is_lost = key[0] == "()" or is_of_call or self.is_overwritten(key, writer, line, is_carried=True)
             carriers.append(Carrier(line.statement, names, is_list, is_growing and not is_lost, key[0] == "()"))

@@ -1068,3 +1068,36 @@ opt.step()
     cause = why(graph_of(tmp_path, program, engine), "router.weight")
     assert (cause.verdict, cause.mend) == ("detached", "weight, chosen = probability.topk(2, -1)"), cause
     assert has_gradient(graph_of(tmp_path, program.replace(".detach()", ""), engine), "router.weight")
+
+
+BUFFER = """\
+import random
+from collections import deque
+import torch
+from torch import nn
+class Q(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 3)
+    def forward(self, s):
+        h = self.body(s)
+        return h - h.mean(1, keepdim=True)
+torch.manual_seed(0)
+q, buffer = Q(), deque(maxlen=20)
+s = torch.randn(4)
+for _ in range(4):
+    with torch.no_grad():
+        a = q(s[None]).argmax(1).item()
+    buffer.append((s, a, random.random() < 0.2))
+    s = s + torch.randn(4)
+batch = random.sample(list(buffer), 4)
+D = torch.tensor([float(one[2]) for one in batch])
+loss = (q(torch.stack([one[0] for one in batch])).mean(1) * D).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_call_of_a_class_or_of_what_is_imported_is_no_call_of_a_layer(tmp_path: Path, engine: str) -> None:
+    # deque() hands on nothing of what forward() returns: D has no part of what was made under no_grad().
+    assert why(graph_of(tmp_path, BUFFER, engine), "D").verdict == "frozen"
