@@ -433,8 +433,12 @@ def made_by_clipping(facts: TensorFacts) -> Cause:
     )
     return facts.cause(
         "nan",
-        f"{facts.name}.grad is {facts.number}: backward had left finite numbers in it,"
-        " and this line has written others,"
+        (
+            f"{facts.name}.grad is {facts.number}"
+            if facts.number
+            else f"a step() has used nan or inf of {facts.name}.grad"
+        )
+        + ": backward had left finite numbers in it, and this line has written others,"
         f" since the gradient of {origin or 'another tensor'} was not finite",
         facts.case.line_of(facts.history.spread),
         f"gviz why SCRIPT {origin} tells where that began" if origin else "see which gradient is not finite before it",

@@ -40,6 +40,7 @@ WITHOUT_GRADIENT = (
     Verdict(lambda one: not one.row.is_leaf, missing.not_retained),
     Verdict(lambda one: one.row is not one.leaf_root or one.reason, missing.false_cure),
     # It is a leaf of the graph, and backward has run.
+    Verdict(lambda one: one.history.took_bad and one.history.spread, training.made_by_clipping),
     Verdict(training.is_read_alone, missing.given_to_other_name),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph, missing.left_out),
     Verdict(
@@ -86,6 +87,7 @@ WITH_GRADIENT = (
     Verdict(lambda one: one.number, gradient_not_finite),
     Verdict(always, missing.false_cure),
     # It is 0.
+    Verdict(lambda one: one.is_zero and one.history.took_bad and one.history.spread, training.made_by_clipping),
     Verdict(lambda one: one.is_zero, missing.left_out),
     Verdict(lambda one: one.is_zero and one.history.grad_cleared and one.history.spoiled, training.spoiled_by_program),
     Verdict(

@@ -40,7 +40,7 @@ class GradientRecord:
     run when an optimizer of the leaf stepped last. By the line of a step it counts those that it was the second one to
     use, or a later one, though there had been a backward, which has brought none; by a line that clips gradients, how
     often it found none, or clipped one that a step had used, and how often one was divided by the scale of the loss
-    after it was clipped there. A gradient with nan or inf has begun where the leaf was finite when it came; whether a
+    after it was clipped there. A gradient with nan or inf has begun where the leaf was finite when that came; whether a
     step has made the leaf so with one is noted, too.
 
     Args:
@@ -299,7 +299,8 @@ class Gradients(Observer):
                 record.clips[record.before_clip[0]] += 1
             record.cleared_at, record.before_clip, record.uses, record.is_zero = None, None, 0, False
             if record.is_finite and not (is_sparse or all_finite(value)):
-                call, record.is_finite = self.frames.note_call("grad"), False
+                call, record.is_finite, leaf = self.frames.note_call("grad"), False, record.leaf()
+                record.has_begun = leaf is not None and all_finite(leaf)
                 if call is not None and self.is_finite:
                     record.spoiled_at = record.spoiled_at or call.place
                 elif call is not None:

@@ -346,6 +346,31 @@ def test_clipping_to_one_norm_spreads_nan_and_its_origin_is_named(tmp_path: Path
     assert "since the gradient of net.weight was not finite" in why(graph, "head.weight").what
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("clear", ["zero_grad()", "zero_grad(set_to_none=False)"])
+@pytest.mark.parametrize("bad", [1, 2])
+def test_nan_that_clipping_has_spread_is_told_after_a_step_has_used_it_and_it_is_cleared(
+    tmp_path: Path, bad: int, clear: str, engine: str
+) -> None:
+    body = (
+        f"(head(x).square().sum() + (net(x).sum() * 0 + (i != {bad})).sqrt()).backward()\n"
+        "    nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], max_norm=1.0)\n"
+        f"    opt.step()\n    opt.{clear}"
+    )
+    graph = graph_of(tmp_path, LOOP.format(body), engine)
+    assert [lines_of(why(graph, name))[0] for name in ("head.weight", "net.weight")] == [9, 8]
+    assert why(graph, "head.weight").what == (
+        "a step() has used nan or inf of head.weight.grad: backward had left finite numbers in it, and this line has"
+        " written others, since the gradient of net.weight was not finite"
+    )
+    unclipped = graph_of(
+        tmp_path,
+        LOOP.format(body.replace("nn.utils.clip_grad_norm_", "dict.fromkeys").replace("max_norm=", "")),
+        engine,
+    )
+    assert why(unclipped, "head.weight").verdict == "cleared"
+
+
 def test_a_script_that_gviz_ends_early_may_have_steps_to_come(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP.format(CASES["sound"][0].replace("; ", "\n    ")))
     options = SourceOptions(diagnose=True, stop_at="backward")
