@@ -66,7 +66,8 @@ class TensorFacts:
             for one in case.graph.breaks
             if cut.span and (one.span, one.call, one.switch) == (cut.span, cut.call, cut.switch)
         ]
-        return same[0]._replace(source=cut.source) if same else cut
+        # A layer's own line runs in each block that calls it.
+        return min(same, key=lambda one: str(one.place) != str(cut.place))._replace(source=cut.source) if same else cut
 
     @property
     def cuts_to_numbers(self) -> Iterator[GraphCut]:

@@ -832,6 +832,30 @@ loss.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_layer_that_runs_in_two_blocks_without_gradients_a_tensor_has_the_block_that_made_it(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+class Q(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.value = torch.nn.Linear(2, 1)
+    def forward(self, s):
+        h = self.value(s)
+        return h - h.mean()
+q = Q()
+with torch.no_grad():
+    a = q(torch.ones(3, 2)).argmax(0).item()
+with torch.no_grad():
+    best = q(torch.ones(3, 2)).detach()
+loss = (q(torch.ones(3, 2)) - best - a).pow(2).mean()
+loss.backward()
+"""
+    assert {place.line for place, _ in why(graph_of(tmp_path, program, engine), "best").lines} == {13}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_parameter_that_a_parametrization_has_replaced_is_no_number_of_python(tmp_path: Path, engine: str) -> None:
     program = """\
 import torch
