@@ -14,7 +14,7 @@ from gviz.causes.assignments import Assignments, Carrier
 from gviz.causes.syntax import expression_at, parse, parsed, statements, whole_statement
 from gviz.formulas.expressions import output_name
 from gviz.formulas.operations import operator_of
-from gviz.graphs import MIXED, NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
+from gviz.graphs import LOST, MIXED, NO_GRADIENT, NO_HISTORY, Graph, GraphCut, Node, Place, Stop, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.dataflow import dataflow
 from gviz.passes.elements import is_finite
@@ -356,6 +356,11 @@ class Diagnosis:
     def has_mixed(self) -> bool:
         """Whether a tensor of the graph was written between its uses."""
         return any(node.state == MIXED for node in self.whole.nodes)
+
+    @property
+    def is_freed(self) -> bool:
+        """Whether a backward has freed operations of the graph, so that another one through them fails."""
+        return any(node.state in LOST for node in self.shown.nodes)
 
     @property
     def root_values(self) -> list[Numbers | None]:

@@ -617,15 +617,23 @@ def comes_surely(case: Diagnosis, cut: GraphCut) -> bool:
 # ---------------------------------------------------------------- backward
 def of_other_root(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf whose gradient is of another root, if backward has not run on this one."""
-    moment, case = facts.row.moment, facts.case
+    moment, case, root = facts.row.moment, facts.case, facts.case.root_name
     if moment is None or not (moment.is_of_other and facts.row.is_leaf) or case.graph.backward or case.stop:
         return None
+    lines, call = case.line_of(moment.grad_at), case.call_of_backward
+    part = f"torch.autograd.grad({call.removesuffix('.backward()')}, {facts.in_code}, retain_graph=True)"
+    mend = first_true(
+        (moment.is_of_whole, f"{part} before {lines[0][0] if lines else 'it'}, which gives that part alone"),
+        (case.is_freed, f"one backward() on the sum of both; or the first with retain_graph=True, and then {call}"),
+        (True, f"{call}, which adds to what {facts.in_code}.grad has"),
+    )
     return facts.cause(
         "backward not run",
-        f"backward has not run on {case.root_name}: the gradient that {facts.name} has had is of "
+        f"backward has not run on {root}: the gradient that {facts.name} has had is of "
         + (moment.grad_of or "another backward"),
-        case.line_of(moment.grad_at) or facts.lines,
-        case.call_of_backward,
+        lines or facts.lines,
+        mend,
+        f"if it is enough that {root} has a part in it" * moment.is_of_whole,
     )
 
 
@@ -686,7 +694,7 @@ def not_run(facts: TensorFacts) -> Cause:
             ),
             case.line_of(facts.history.brought) or (*facts.lines, *made),
             f"gviz why SOURCE {name} without --root tells of that one"
-            + f"; else {case.call_of_backward}" * facts.is_leaf_of_graph,
+            + f"; else {case.call_of_backward}" * (facts.is_leaf_of_graph and not case.is_freed),
         )
         if any(one.history.brought for one in case.rows.values())
         else facts.cause(

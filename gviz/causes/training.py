@@ -21,10 +21,6 @@ ON_PURPOSE = "if these steps are left out on purpose"
 """When nothing is to be done about gradients that are taken away unused."""
 
 
-ADDED = "give it to the optimizer's add_param_group() before its scheduler is made"
-"""What gives an optimizer what it was made without."""
-
-
 # ---------------------------------------------------------------- taken away
 def why_cleared(facts: TensorFacts) -> str:
     """Return when a gradient was taken away, if that is right: after its use, or where nothing trains its tensor by it.
@@ -305,8 +301,14 @@ def given_to_optimizer(facts: TensorFacts) -> str:
             if {facts.case.line_in_text(lines)} & plain
             else ""
         )
-        or f"make the optimizer after {facts.name}, and with it, or {ADDED}"
+        or made_after(facts, facts.name)
     )
+
+
+def made_after(facts: TensorFacts, what: str) -> str:
+    """Return that an optimizer is to be made after something, or given it: a scheduler knows no group that comes later."""
+    when = " before its scheduler is made" if "lr_scheduler" in facts.case.graph.code else ""
+    return f"make the optimizer after {what}, and with it, or give it to the optimizer's add_param_group(){when}"
 
 
 def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
@@ -329,7 +331,7 @@ def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
         within = functions.get(number := case.line_in_text(line), facts)
         is_later = number > optimizer and within is functions.get(optimizer, "")  # else nothing tells which ran first
         if line and (is_later or line == put_in):
-            return line, f"make the optimizer after {line[0][0]}, where {facts.name} {what}, and with it, or {ADDED}"
+            return line, made_after(facts, f"{line[0][0]}, where {facts.name} {what}")
     return (), ""
 
 

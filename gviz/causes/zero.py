@@ -187,7 +187,7 @@ def zero(facts: TensorFacts) -> Cause:
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
     edge = next((one for one in edges if origins_of_factor(case, one)), edges[0])  # of which most is known
     mend, ways = mend_of_zero(case, edge), [edge]
-    if mend is OF_PARTS:  # a gate that is to begin at 0 may keep from that part what comes to others
+    if mend is MENDS_OF_SUMS["of parts"]:  # a gate that is to begin at 0 may keep from that part what comes to others
         ways = [
             way
             for node in case.above(case.nodes[edge.target])
@@ -198,9 +198,16 @@ def zero(facts: TensorFacts) -> Cause:
     gates = [one for one in origins if one.kind == "leaf" and is_not_0(one.grad.value)]
     if "weight_hh" in facts.name and all(is_by_first_state(case, edge) for edge in edges):
         mend = OF_FIRST_STATE
-    elif factors := gates if mend is OF_PARTS else [one for one in origins if one.kind == "operation" or is_named(one)]:
+    elif (
+        factors := gates
+        if mend is MENDS_OF_SUMS["of parts"]
+        else [one for one in origins if one.kind == "operation" or is_named(one)]
+    ):
         more_lines, of_factor = mend_of_factor(case, factors)
-        lines, mend = (*lines, *more_lines), mend._replace(meant=of_factor.meant) if mend is OF_PARTS else of_factor
+        lines, mend = (
+            (*lines, *more_lines),
+            mend._replace(meant=of_factor.meant) if mend is MENDS_OF_SUMS["of parts"] else of_factor,
+        )
     else:
         others = factors_of(case, case.nodes[edge.target], edge.slot)
         lines += tuple(line for one in others if is_nothing(case, one) for line in case.line_of_node(one))
@@ -356,36 +363,42 @@ OF_FIRST_STATE = Mend(
     "give it the state that the step before has left: the one at the beginning is 0",
     "if each sequence has one step alone",
 )
-OVER_A_BATCH = Mend(
-    "",
-    "if its parts are to cancel out: what each example of a batch brings adds up to 0",
-    of="{} hands on 0 to {}: what comes to it cancels out there",
-)
-OF_NOTHING = Mend(
-    "see why there is nothing in it, such as a batch of no examples",
-    of="{} hands on 0 to {}: there are no elements in it",
-)
-OVER_WAYS = Mend(
-    "see what is taken from what, or divided by what",
-    "if the ways are to cancel out",
-    of="what comes to {1} over its ways cancels out",
-)
-IN_A_PRODUCT = Mend(
-    "see where the other factor is 0, such as by a relu",
-    "if its parts are to cancel out",
-    of="{} hands on 0 to {}: each sum in the product of what comes to it with the other factor is 0",
-)
-OF_UNKNOWN_FACTOR = IN_A_PRODUCT._replace(text=MENDS_OF_ZERO["@"], meant="")
-EVEN = Mend("", of="{} hands on 0 to {}: what comes to it cancels out there, or it is flat at its input")
-OF_PARTS = Mend(
-    "see how that part of its result is used",
-    of="{} hands on 0 to {}: nothing but 0 comes to it where its derivative is not 0",
-)
-OF_SUMS = Mend(
-    "see what is taken from what, and which elements are used",
-    "if its parts are to cancel out",
-    of="{} hands on 0 to {}: what comes to it cancels out there, or comes to no element of it",
-)
+MENDS_OF_SUMS = {
+    "over a batch": Mend(
+        "",
+        "if its parts are to cancel out: what each example of a batch brings adds up to 0",
+        of="{} hands on 0 to {}: what comes to it cancels out there",
+    ),
+    "of nothing": Mend(
+        "see why there is nothing in it, such as a batch of no examples",
+        of="{} hands on 0 to {}: there are no elements in it",
+    ),
+    "over ways": Mend(
+        "see what is taken from what, or divided by what",
+        "if the ways are to cancel out",
+        of="what comes to {1} over its ways cancels out",
+    ),
+    "of parts": Mend(
+        "see how that part of its result is used",
+        of="{} hands on 0 to {}: nothing but 0 comes to it where its derivative is not 0",
+    ),
+    "in a product": Mend(
+        "see where the other factor is 0, such as by a relu",
+        "if its parts are to cancel out",
+        of="{} hands on 0 to {}: each sum in the product of what comes to it with the other factor is 0",
+    ),
+    "embedding": Mend(
+        MENDS_OF_ZERO["embedding"],
+        of="{} hands on 0 to {}: all rows that are looked up are padding, or what comes to them cancels out",
+    ),
+    "even": Mend("", of="{} hands on 0 to {}: what comes to it cancels out there, or it is flat at its input"),
+    "of elements": Mend(
+        "see what is taken from what, and which elements are used",
+        "if its parts are to cancel out",
+        of="{} hands on 0 to {}: what comes to it cancels out there, or comes to no element of it",
+    ),
+}
+"""What to do where sums come to 0."""
 
 
 def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
@@ -394,7 +407,7 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
     Its sums come to 0, or those over several ways to its input; or its dtype has no number as small.
     """
     if hands_on(edge):
-        return OVER_WAYS
+        return MENDS_OF_SUMS["over ways"]
     node, handed = case.nodes[edge.target], edge.flow.handed
     if handed is not None and (edge.flow.is_underflow or is_by_number(node)):
         dtype = handed.dtype
@@ -404,7 +417,7 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
             of=f"what {{}} hands on to {{}} is less than a {dtype} can hold",
         )
     if 0 in [one.numel for one in (node.grad.arrived, handed) if one is not None]:
-        return OF_NOTHING
+        return MENDS_OF_SUMS["of nothing"]
     return sums_within(case, edge, node) if is_not_0(node.grad.arrived) and has_only(handed, 0.0) else None
 
 
@@ -420,19 +433,23 @@ def sums_within(case: Diagnosis, edge: Edge, node: Node) -> Mend | None:
     return first_true(
         (
             sign in ("+", "-") or (sign == "addmm" and edge.slot == 0) or (summed_dims(edge) and is_not_0(product)),
-            OVER_A_BATCH if math.prod(size_of(edge.flow.handed)) < math.prod(size_of(node.grad.arrived)) else None,
+            MENDS_OF_SUMS["over a batch"]
+            if math.prod(size_of(edge.flow.handed)) < math.prod(size_of(node.grad.arrived))
+            else None,
         ),
+        (sign == "embedding", MENDS_OF_SUMS["embedding"]),
+        (sign in ("softmax", *NORMALIZATIONS), MENDS_OF_SUMS["even"]._replace(text=MENDS_OF_ZERO.get(sign, ""))),
+        (is_linear or sign == "log_softmax", MENDS_OF_SUMS["of elements"]),
         (
-            sign == "embedding",
-            Mend(
-                MENDS_OF_ZERO["embedding"],
-                of="{} hands on 0 to {}: all rows that are looked up are padding, or what comes to them cancels out",
-            ),
+            sign not in (*MENDS_OF_ZERO, *PRODUCTS) and is_not_0(edge.flow.local),
+            MENDS_OF_SUMS["of parts"],
+        ),  # such as cat
+        (
+            is_product,
+            MENDS_OF_SUMS["in a product"]
+            if factors and all(map(is_not_0, factors))
+            else MENDS_OF_SUMS["in a product"]._replace(text=MENDS_OF_ZERO["@"], meant=""),
         ),
-        (sign in ("softmax", *NORMALIZATIONS), EVEN._replace(text=MENDS_OF_ZERO.get(sign, ""))),
-        (is_linear or sign == "log_softmax", OF_SUMS),
-        (sign not in (*MENDS_OF_ZERO, *PRODUCTS) and is_not_0(edge.flow.local), OF_PARTS),  # such as cat
-        (is_product, IN_A_PRODUCT if factors and all(map(is_not_0, factors)) else OF_UNKNOWN_FACTOR),
         (True, None),
     )
 

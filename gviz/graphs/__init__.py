@@ -314,6 +314,7 @@ class Moment(NamedTuple):
         is_of_other: whether the gradient that it has now is of another graph's backward, since none ran on this one.
         grad_of: the name of the root of that; "" for one without a name.
         grad_at: where that was called.
+        is_of_whole: whether this graph is a part of that, so that it has its share in the gradient.
         made_by: where its name is another tensor's now: the class name of its grad_fn, "" for a leaf; else None.
     """
 
@@ -324,6 +325,7 @@ class Moment(NamedTuple):
     is_of_other: bool = False
     grad_of: str = ""
     grad_at: Place | None = None
+    is_of_whole: bool = False
     made_by: str | None = None
 
 

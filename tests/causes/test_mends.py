@@ -231,11 +231,17 @@ loss.backward()
     assert why(graph_of(tmp_path, program), "x").verdict == "frozen"
 
 
-def test_an_optimizer_that_was_made_of_another_module_is_to_be_made_later(tmp_path: Path) -> None:
-    program = """\
+@pytest.mark.parametrize(
+    ("scheduler", "when"),
+    [("", ""), ("; torch.optim.lr_scheduler.StepLR(opt, 1)", " before its scheduler is made")],
+)
+def test_an_optimizer_that_was_made_of_another_module_is_to_be_made_later(
+    tmp_path: Path, scheduler: str, when: str
+) -> None:
+    program = f"""\
 import copy
 net = nn.Linear(2, 1)
-opt = torch.optim.SGD(net.parameters(), 0.1)
+opt = torch.optim.SGD(net.parameters(), 0.1){scheduler}
 net = copy.deepcopy(net)
 net(torch.ones(2)).sum().backward()
 opt.step()
@@ -244,7 +250,7 @@ opt.step()
     assert [place.line for place, _ in cause.lines] == [9, 10]
     assert cause.mend == (
         "make the optimizer after line 10, where net.weight is made, and with it, or give it to the optimizer's"
-        " add_param_group() before its scheduler is made"
+        f" add_param_group(){when}"
     )
 
 

@@ -2023,7 +2023,7 @@ opt.step()
         [4, 5],
         (
             "none, if it is not to be trained; else make the optimizer after line 5, where m.weight comes to require a"
-            " gradient, and with it, or give it to the optimizer's add_param_group() before its scheduler is made"
+            " gradient, and with it, or give it to the optimizer's add_param_group()"
         ),
     ),
     "body_that_is_not_given_to_the_optimizer_of_a_function": (
@@ -2042,7 +2042,7 @@ train(m)
         [3],
         (
             "none, if it is not to be trained; else make the optimizer after m.0.weight, and with it, or give it to the"
-            " optimizer's add_param_group() before its scheduler is made"
+            " optimizer's add_param_group()"
         ),
     ),
     "weight_unfrozen_in_a_loop_after_its_optimizer": (
@@ -2064,7 +2064,7 @@ for i in range(4):
         [10, 4],
         (
             "make the optimizer after line 7, where m.weight comes to require a gradient, and with it, or give it to the"
-            " optimizer's add_param_group() before its scheduler is made; or m.weight.grad = None before each backward()"
+            " optimizer's add_param_group(); or m.weight.grad = None before each backward()"
         ),
     ),
     "target_that_is_a_copy_of_a_forgotten_encoder": (
@@ -3371,7 +3371,7 @@ loss.backward()
     drawn = graph_of(tmp_path, program, engine, roots=("val",))
     cause = why(drawn, "w")
     assert (cause.verdict, cause.lines, cause.mend) == (
-        "backward not run", ((Place(4), "loss.backward()"),), "val.backward()",
+        "backward not run", ((Place(4), "loss.backward()"),), "val.backward(), which adds to what w.grad has",
     )  # fmt: skip
     assert cause.what == "backward has not run on val: the gradient that w has had is of loss"
     assert "cleared" not in str(render(drawn, "txt"))
@@ -3392,7 +3392,54 @@ for i in range(2):
     cause = why(graph_of(tmp_path, program, engine, roots=("loss",)), "w")
     assert cause.what == "backward has not run on loss: the gradient that w had was of another backward"
     assert cause.lines == ((Place(6), "(loss / 2).backward()"),)
-    assert cause.mend == "gviz why SOURCE w without --root tells of that one; else loss.backward()"
+    assert cause.mend == "gviz why SOURCE w without --root tells of that one"  # which has freed the graph of loss, too
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("calls", "root", "is_meant", "mend"),
+    [
+        (
+            "(a + 0.1 * b).backward()",
+            "b",
+            True,
+            (
+                "none, if it is enough that b has a part in it; else torch.autograd.grad(b, w, retain_graph=True) before line 6,"
+                " which gives that part alone"
+            ),
+        ),
+        (
+            "(a + 0.1 * b).backward()",
+            "h",
+            True,
+            (
+                "none, if it is enough that h has a part in it; else torch.autograd.grad(h.sum(), w, retain_graph=True) before"
+                " line 6, which gives that part alone"
+            ),
+        ),
+        (
+            "a.backward()",
+            "b",
+            False,
+            "one backward() on the sum of both; or the first with retain_graph=True, and then b.backward()",
+        ),
+        ("a.backward(retain_graph=True)", "b", False, "b.backward(), which adds to what w.grad has"),
+    ],
+)
+def test_no_second_backward_is_advised_on_a_part_of_a_loss_or_on_what_another_has_freed(
+    tmp_path: Path, engine: str, calls: str, root: str, mend: str, *, is_meant: bool
+) -> None:
+    program = f"""\
+import torch
+w = torch.tensor([3.0, 2.0], requires_grad=True)
+h = torch.exp(w)
+a = (h ** 2).sum()
+b = (h * 3).sum()
+{calls}
+"""
+    cause = why(graph_of(tmp_path, program, engine, roots=(root,)), "w")
+    assert (cause.verdict, cause.is_meant, cause.mend) == ("backward not run", is_meant, mend)
 
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")

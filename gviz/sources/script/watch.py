@@ -157,7 +157,7 @@ class Calls(Observer):
         """
         moments, last = dict(about.moments), self.last.get("backward")
         if about.function not in ("backward", "grad") and last is not None:
-            nodes = graph_nodes(roots)
+            nodes, whole = graph_nodes(roots), graph_nodes(last.tensors)
             inside = [one for one in names.values() if one.grad_fn in nodes or any(one is root for root in roots)]
             of = [name for name, one in {**last.names, **names}.items() if any(one is root for root in last.tensors)]
             for one in (*inside, *(leaf for leaf in nodes.values() if leaf is not None)):
@@ -166,7 +166,12 @@ class Calls(Observer):
                     name, place = (of[0] if of else "", last.about.place) if is_last else ("", None)
                     moment = moments.get(id(one), Moment())
                     moments[id(one)] = moment._replace(
-                        grad=Gradient(), remark="", is_of_other=True, grad_of=name, grad_at=place
+                        grad=Gradient(),
+                        remark="",
+                        is_of_other=True,
+                        grad_of=name,
+                        grad_at=place,
+                        is_of_whole=is_last and all(grad_fn(root) in whole for root in roots),
                     )
         moments |= self.versions.moments(roots, names.values(), about.at, moments)
         tensors = (*roots, *names.values())
