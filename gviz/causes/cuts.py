@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs, line_numbers
-from gviz.causes.diagnosis import Diagnosis, Lines, first_true, is_own
+from gviz.causes.diagnosis import Diagnosis, Lines, first_true, in_code, is_own
 from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, is_stored, last_name, parse, statements
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
@@ -56,9 +56,6 @@ ONLY_PRINTED = re.compile(
 )
 """A line that only prints numbers, logs or keeps them, or decides by them: no loss is computed from them there."""
 
-FREED = "; and compute what it takes anew: another backward() has freed that graph"
-"""What is said besides of a cut that takes something after the backward that it is for."""
-
 MOST_CUTS = 6
 """Lines of an answer that cut off one leaf."""
 
@@ -74,7 +71,9 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
     if cut.call == "grad":
         return fixes.with_keyword(code, fixes.DERIVATIVES, "create_graph", value=True) or "create_graph=True"
     if cut.reason == "frozen":
-        return fixes.requiring(code) or case.without(lines)
+        return (fixes.requiring(code) or case.without(lines, "")) or (
+            f"{joined(map(in_code, cut.leaves))}.requires_grad_() before it is used again"
+        )
     made = fixes.assigned_in(code) if cut.reason == "no_grad" or cut.call == "detach" else []
     is_step = made and any(has(one, fixes.is_gradient) for one in case.statements_of(cut))  # to tensors that are new
     if is_step and "requires_grad_" not in code and (leaves := fixes.as_leaf(code, made[0])):
@@ -420,7 +419,10 @@ def at_cuts(case: Diagnosis, cuts: Sequence[GraphCut]) -> tuple[Lines, str]:
             own = [*case.line_of(one.place), *lines_of_switch(case, one)]
             lines |= dict.fromkeys((*own, *(line for more, _ in on_way for line in more)))
             again = first_true(
-                (one.is_freed and one.call != "grad", FREED),
+                (
+                    one.is_freed and one.call != "grad",
+                    "; and compute what it takes anew: another backward() has freed that graph",
+                ),
                 (case.is_shared(one), ", and run it before each backward()"),
                 (True, ""),
             )

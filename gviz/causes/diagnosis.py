@@ -252,9 +252,17 @@ class Diagnosis:
         """What the program assigns to which names."""
         return Assignments(self.graph.code)
 
-    def without(self, lines: Lines) -> str:
-        """Return what to leave out, so that the first of these lines is not run."""
-        number = self.line_in_text(lines)
+    def without(self, lines: Lines, *words: str) -> str:
+        """Return what to leave out, so that the first of these lines is not run.
+
+        Args:
+            lines: the lines.
+            words: if there are any, a statement with one of them is to go, and "" is returned where others need it.
+        """
+        parts, number = statements(self.code_of(lines)), self.line_in_text(lines)
+        apart = [f"leave {ast.unparse(one)} out" for one in parts if fixes.is_apart(one, words)]
+        if words and not (apart and len(parts) == 1):
+            return next(iter(apart), "")
         return fixes.without_line(self.graph.code, number) if number else "leave the line out"
 
     def line_of_node(self, node: Node | None) -> Lines:

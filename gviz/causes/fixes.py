@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
+from itertools import pairwise, takewhile
 from typing import TypeAlias
 
 from gviz.causes.syntax import (
@@ -78,33 +79,42 @@ def decorated_line(program: str, number: int, decorator: str) -> int:
 def without_line(program: str, number: int) -> str:
     r"""Return what to leave out where a line should not be: with the head of the block, if nothing else is in it.
 
+    A function, or a branch, with nothing else in it gets ``pass``.
+
     >>> without_line("for p in net.parameters():\n    p.requires_grad = False", 2)
     'leave the lines 1 and 2 out'
     >>> without_line("w.requires_grad = False", 1)
     'leave line 1 out'
+    >>> without_line("def freeze(net):\n    net.requires_grad_(False)", 2)
+    'write pass in place of line 2'
     """
-    first = number
-    for one in reversed(statements_at(program, number)[:-1]):
-        bodies = [getattr(one, "body", ()), getattr(one, "orelse", ()), getattr(one, "finalbody", ())]
-        is_whole = isinstance(one, ast.For | ast.While | ast.With | ast.If) and sum(map(len, bodies)) == 1
-        if not is_whole:
-            break
-        first = one.lineno
+    pairs = reversed([*pairwise(statements_at(program, number))])
+    alone = [*takewhile(lambda pair: [pair[1]] in bodies_of(pair[0]), pairs)]
+    *_, first = blocks = [number, *(one.lineno for one, _ in takewhile(lambda pair: is_block_of_one(pair[0]), alone))]
     lines = f"lines {first} and {number}" if number == first + 1 else f"lines {first} to {number}"
-    return f"leave the {lines} out" if first < number else f"leave line {number} out"
+    them = f"the {lines}" if first < number else f"line {number}"
+    return f"leave {them} out" if len(alone) < len(blocks) else f"write pass in place of {them}"
 
 
-def without_statement(line: str, words: Sequence[str]) -> str:
-    """Return which statement of a line to leave out, if there are others beside it: the first with one of these words.
+def bodies_of(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """Return the bodies of a statement."""
+    return [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
 
-    >>> without_statement("loss.backward(); opt.zero_grad(); opt.step()", ("zero_grad",))
-    'leave opt.zero_grad() out'
-    >>> without_statement("opt.zero_grad()", ("zero_grad",))
-    ''
+
+def is_block_of_one(statement: ast.stmt) -> bool:
+    """Return whether a statement is a loop, a branch or a block of one statement."""
+    return isinstance(statement, ast.For | ast.While | ast.With | ast.If) and sum(map(len, bodies_of(statement))) == 1
+
+
+def is_apart(statement: ast.stmt, words: Sequence[str]) -> bool:
+    """Return whether a statement with one of some words can be left out: it assigns nothing that others may read.
+
+    >>> [is_apart(statements(one)[0], (".grad",)) for one in ("w.grad = None", "g, w.grad = w.grad, None", "step()")]
+    [True, False, False]
     """
-    texts = [ast.unparse(one) for one in statements(line)]
-    lines = [text for text in texts if any(word in text for word in words)]
-    return f"leave {lines[0]} out" if len(texts) > 1 and lines else ""
+    return any(word in ast.unparse(statement) for word in words) and all(
+        one.endswith((".grad", ".requires_grad")) for one in targets_of(statement)
+    )
 
 
 # ---------------------------------------------------------------- lines, rewritten
@@ -361,21 +371,22 @@ def requiring(line: str, name: str = "") -> str:
     ('w = torch.randn(3, requires_grad=True)', 'w = torch.ones(2, requires_grad=True)', '')
     >>> requiring("def __init__(self): self.w = torch.ones(2); self.b = torch.ones(1)", "net.b")
     'self.b = torch.ones(1, requires_grad=True)'
-    >>> requiring("teacher = net.requires_grad_(False)")
-    'teacher = net.requires_grad_()'
+    >>> requiring("teacher = net.requires_grad_(False).eval()")
+    'teacher = net.requires_grad_().eval()'
     >>> requiring("emb = nn.Embedding.from_pretrained(vectors)")
     'emb = nn.Embedding.from_pretrained(vectors, freeze=False)'
     """
     if re.search(r"\bEmbedding(Bag)?\.from_pretrained\(", line):  # it is frozen, unless it is asked not to be
         return with_keyword(line, ("from_pretrained",), "freeze", value=False)
 
+    def unfrozen(_: ast.AST, new: ast.expr) -> ast.expr:
+        return ast.Call(new.func, [], []) if isinstance(new, ast.Call) and last_name(new) == "requires_grad_" else new
+
     def change(value: ast.expr) -> ast.expr:
         return (
             with_word(value, "requires_grad", value=True)
             if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in CREATORS
-            else ast.Call(value.func, [], [])
-            if isinstance(value, ast.Call) and last_name(value) == "requires_grad_"
-            else value
+            else rebuilt(value, unfrozen)
         )
 
     return revalued(line, change, name)

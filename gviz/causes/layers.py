@@ -41,9 +41,6 @@ FITS = ("ok", "cleared", "accumulated")
 EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
 """Operations that hand on to all elements of their input the same gradient, if one comes to all of theirs."""
 
-CUT_OFF = "cut off on its way, as by detach(), no_grad(), item(), argmax() or a checkpoint with use_reentrant=True"
-"""What may be so besides, where nobody has seen what the program called."""
-
 
 class Layer(NamedTuple):
     """The parameters of a module.
@@ -299,7 +296,8 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
         return Cause(
             name,
             verdict,
-            f"{cut} {CUT_OFF}",
+            f"{cut} cut off on its way, as by detach(), no_grad(), item(), argmax() or a checkpoint with"
+            " use_reentrant=True",
             (),
             f"use it where {root} is computed; if it is used there, gviz why SCRIPT tells the line that cuts it off",
         )

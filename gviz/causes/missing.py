@@ -248,8 +248,11 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
         return None
     it = "it" if facts.row.broken is not None else "what its numbers come from"
     clause = cut_clause(case, cut, it, f" from {cut.source}" if cut.source else "")
-    head, (lines, mend) = head or f"{facts.name} is outside the graph: ", at_cuts(case, [cut])
-    if cut.reason == "frozen" and mend.startswith("leave the lines"):  # which freeze others, too
+    head, (lines, mend) = (
+        head or f"{facts.name} is outside the graph: ",
+        at_cuts(case, [cut._replace(leaves=(facts.name,)) if cut.reason == "frozen" else cut]),
+    )
+    if cut.reason == "frozen" and "the lines" in mend:  # which freeze others, too
         mend = f"{mend}; or, for {facts.name} alone, {facts.in_code}.requires_grad_() before it is used again"
     if cut.reason == "frozen" and facts.history.is_updated and (case.stop is None or not facts.history.is_optimized):
         twin = case.twins.get(facts.name, "")
@@ -350,8 +353,8 @@ def false_cure(facts: TensorFacts) -> Cause | None:
             return facts.cause("leaf root", f"{root.name} is a leaf itself: backward ends where it begins", lines)
         what = f"{what}: nothing that it is made from required a gradient then"
         mend = (
-            f"{case.without(set_at) if set_at else 'leave requires_grad_() out'}; and let what {root.name} is made from"
-            " require a gradient before it is used"
+            f"{case.without(set_at, 'requires_grad') or 'leave requires_grad_() out'}; and let what {root.name} is made"
+            " from require a gradient before it is used"
         )
     elif facts.row is not root and case.graph.breaks and not case.is_expression:
         return None  # nothing tells that the root was made from it

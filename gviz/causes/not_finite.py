@@ -87,10 +87,6 @@ MENDS_OF_SLOPE = {
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
-GROWN_IN_LOOP = (
-    "the numbers grow from one call of {} to the next: take smaller initial weights, fewer calls, or a function"
-    " that is bounded, such as tanh"
-)
 MANY_CALLS, GROWTH, LARGE = 10, 1e3, 1e9
 """How many calls of a line are those of a loop, how many times as large numbers are that grow in it, and how large."""
 
@@ -524,7 +520,10 @@ def grown_in_loop(case: Diagnosis, node: Node) -> str:
             sizes[one.label, one.place.without_run].append(magnitude(one.value))
     for (_, place), values in sizes.items():
         if len(values) >= MANY_CALLS and max(values) > max(LARGE, GROWTH * min(filter(None, values), default=math.inf)):
-            return GROWN_IN_LOOP.format("this line" if place == at_line(node) else place)
+            return (
+                f"the numbers grow from one call of {'this line' if place == at_line(node) else place} to the next:"
+                " take smaller initial weights, fewer calls, or a function that is bounded, such as tanh"
+            )
     return ""
 
 

@@ -17,9 +17,6 @@ AFTER_STEP = "call zero_grad() after each step() alone"
 BEFORE_EACH = "call zero_grad(), or {}.grad = None, before each backward()"
 """What to do about a gradient that is still there."""
 
-ON_PURPOSE = "if these steps are left out on purpose"
-"""When nothing is to be done about gradients that are taken away unused."""
-
 
 # ---------------------------------------------------------------- taken away
 def why_cleared(facts: TensorFacts) -> str:
@@ -45,9 +42,7 @@ def mend_of_clearing(facts: TensorFacts) -> str:
     code, steps = case.code_of(lines), (history.steps or 0) + history.idle_steps
     before = f"before {'the backward() that brings it' if history.was_early else 'backward()'}"  # later ones bring none
     after = ", and step() after it" if history.is_optimized else "; or read .grad before it"
-    run = (
-        (fixes.without_statement(code, (".grad",)) or case.without(lines)).removesuffix(" out").replace("leave", "run")
-    )
+    run = case.without(lines, ".grad").removesuffix(" out").replace("leave", "run") or "change .grad"
     return first_true(
         ("clip_grad_value_" in code, "give clip_grad_value_ a bound above 0"),
         ("clip_grad" in code, "give clip_grad_norm_ a bound above 0"),
@@ -133,7 +128,9 @@ def as_far_as_used(facts: TensorFacts, found: Cause | None = None) -> Cause:
     lost = cause.besides(
         f"{wasted} of the {arrivals} that this backward() has brought went before a step() had used them",
         facts.case.line_of(facts.history.wasted_at),
-        f"{AFTER_STEP}; or none, {ON_PURPOSE}" if is_most else f"none, {ON_PURPOSE}; else {AFTER_STEP}",
+        ("{0}; or {1}" if is_most else "{1}; else {0}").format(
+            AFTER_STEP, "none, if these steps are left out on purpose"
+        ),
         "but",
     )
     return lost._replace(verdict="taken away") if is_most else lost
@@ -306,7 +303,7 @@ def given_to_optimizer(facts: TensorFacts) -> str:
 
 
 def made_after(facts: TensorFacts, what: str) -> str:
-    """Return that an optimizer is to be made after something, or given it: a scheduler knows no group that comes later."""
+    """Return that an optimizer is to be made after something, or given it: a scheduler knows no later group."""
     when = " before its scheduler is made" if "lr_scheduler" in facts.case.graph.code else ""
     return f"make the optimizer after {what}, and with it, or give it to the optimizer's add_param_group(){when}"
 
@@ -404,14 +401,15 @@ def spoiled(case: Diagnosis, name: str, what: str, leaf: TensorRow) -> Cause:
         leaf: the one with the gradient.
     """
     lines, of = case.line_of(leaf.history.spoiled), f"{leaf.name}.grad"
-    without = fixes.without_statement(case.code_of(lines), (".grad", "clip_grad")) or case.without(lines)
+    without, is_clipped = case.without(lines, ".grad", "clip_grad"), "clip_grad" in case.code_of(lines)
     return Cause(
         name,
         "nan",
         f"{what}: backward had left finite numbers in {of}, and this line has written nan or inf into it"
         + f"; from there they came into {leaf.name}" * (name != leaf.name),
         lines,
-        f"write finite numbers into {of}; or {without}",
+        ("give it a finite bound" if is_clipped else f"write finite numbers into {of}")
+        + f"; or {without}" * bool(without),
     )
 
 

@@ -197,7 +197,7 @@ def zero(facts: TensorFacts) -> Cause:
     origins = {one.id: one for way in ways for one in origins_of_factor(case, way)}.values()
     gates = [one for one in origins if one.kind == "leaf" and is_not_0(one.grad.value)]
     if "weight_hh" in facts.name and all(is_by_first_state(case, edge) for edge in edges):
-        mend = OF_FIRST_STATE
+        mend = MENDS_OF_SUMS["with the first state"]
     elif (
         factors := gates
         if mend is MENDS_OF_SUMS["of parts"]
@@ -359,11 +359,11 @@ def hands_on(edge: Edge) -> bool:
 
 HALF = "float16"
 
-OF_FIRST_STATE = Mend(
-    "give it the state that the step before has left: the one at the beginning is 0",
-    "if each sequence has one step alone",
-)
 MENDS_OF_SUMS = {
+    "with the first state": Mend(
+        "give it the state that the step before has left: the one at the beginning is 0",
+        "if each sequence has one step alone",
+    ),
     "over a batch": Mend(
         "",
         "if its parts are to cancel out: what each example of a batch brings adds up to 0",

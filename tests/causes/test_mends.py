@@ -232,6 +232,40 @@ loss.backward()
 
 
 @pytest.mark.parametrize(
+    ("line", "verdict", "mend"),
+    [
+        ("g = w.grad.mul_(float('nan'))\nprint(g)", "nan", "write finite numbers into w.grad"),
+        ("g = torch.nn.utils.clip_grad_norm_([w], float('nan'))\nprint(g)", "nan", "give it a finite bound"),
+        ("w.grad.mul_(float('nan'))", "nan", "write finite numbers into w.grad; or leave line 12 out"),
+        (
+            "g, w.grad = w.grad, None\nprint(g)",
+            "taken away",
+            "change .grad after step(); or w.requires_grad_(False), if it is not to be trained",
+        ),
+        (
+            "w.grad = None",
+            "taken away",
+            "run line 12 after step(); or w.requires_grad_(False), if it is not to be trained",
+        ),
+    ],
+)
+def test_a_line_that_gives_a_name_is_not_to_be_left_out_nor_moved(
+    tmp_path: Path, line: str, verdict: str, mend: str
+) -> None:
+    program = f"""\
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], 0.1)
+opt.zero_grad()
+loss = (w * 2).sum()
+loss.backward()
+{line}
+opt.step()
+"""
+    cause = why(graph_of(tmp_path, program), "w")
+    assert (cause.verdict, cause.mend) == (verdict, mend)
+
+
+@pytest.mark.parametrize(
     ("scheduler", "when"),
     [("", ""), ("; torch.optim.lr_scheduler.StepLR(opt, 1)", " before its scheduler is made")],
 )

@@ -3442,6 +3442,47 @@ b = (h * 3).sum()
     assert (cause.verdict, cause.is_meant, cause.mend) == ("backward not run", is_meant, mend)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "mend"),
+    [
+        ("body = net[0].requires_grad_(False).eval()", "body = net[0].requires_grad_().eval()"),
+        (
+            "body, own = net[0], [one.requires_grad_(False) for one in net[0].parameters()]",
+            "body, own = (net[0], [one.requires_grad_() for one in net[0].parameters()])",
+        ),
+        ("body = net[0]; body.requires_grad_(False)", "leave body.requires_grad_(False) out"),
+        (
+            "def freeze(net): net.requires_grad_(False); return net\nbody = freeze(net[0])",
+            "leave net.requires_grad_(False) out",
+        ),
+        ("body = net[0]\nif body.training:\n    body.requires_grad_(False)", "leave the lines 4 and 5 out"),
+        (
+            "body = net[0]\nif body.training:\n    body.requires_grad_(False)\nelse:\n    body.requires_grad_(True)",
+            "write pass in place of line 5",
+        ),
+        (
+            (
+                "def set_grad(net, flag):\n    for one in net.parameters():\n        one.requires_grad = flag\n"
+                "body = net[0]; set_grad(body, False)"
+            ),
+            "write pass in place of the lines 4 and 5",
+        ),
+    ],
+)
+def test_nothing_is_to_be_left_out_that_what_follows_needs(tmp_path: Path, engine: str, line: str, mend: str) -> None:
+    program = f"""\
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+{line}
+opt = torch.optim.SGD(net.parameters(), 0.1)
+loss = net[1](body(torch.ones(2))).sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.0.weight")
+    assert (cause.verdict, cause.mend.partition("; or, for")[0]) == ("frozen", mend)
+
+
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
 def test_a_gradient_that_an_earlier_backward_has_spoiled_is_said_to_be(tmp_path: Path) -> None:
     program = TWO.replace("torch.relu(u)", "torch.log(u) * w")
