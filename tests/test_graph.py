@@ -176,6 +176,7 @@ FULL = Graph(
                 stepped_twice=Place(14),
                 unclipped=Place(15),
                 clipped_scaled=Place(18),
+                clips_nothing=Place(19),
                 is_stale=True,
                 used_sum=True,
                 is_updated=True,

@@ -214,10 +214,13 @@ def of_other_steps(facts: TensorFacts) -> Cause:
 
 
 def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
-    """Return a cause that is no fault; or that each gradient was used twice, or came after it was to be clipped."""
+    """Return a cause that is no fault; or that each gradient was used twice, or came after it was to be clipped.
+
+    That a line clips nothing at all is told of another fault, too, since that may be what it was to prevent.
+    """
     history, name = facts.history, facts.name
-    place = history.stepped_twice or history.unclipped or history.clipped_scaled
-    if cause.is_wrong or place is None:
+    place = history.stepped_twice or history.unclipped or history.clipped_scaled or history.clips_nothing
+    if place is None or (cause.is_wrong and not history.clips_nothing):
         return cause
     verdict, what, mend = first_true(
         (
@@ -237,6 +240,17 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             ),
         ),
         (
+            history.clips_nothing == place,
+            (
+                "not clipped",
+                (
+                    "this line clips the gradients of what a generator gives, and has run when that had come to its"
+                    f" end: there was none to clip then, neither that of {name} nor another"
+                ),
+                "give clip_grad_norm_ a list, as of list(model.parameters()): a generator gives what it has once",
+            ),
+        ),
+        (
             True,
             (
                 "not clipped",
@@ -245,11 +259,11 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             ),
         ),
     )
-    computes_with_scale = any(
+    is_bound_scaled = place == history.clipped_scaled and any(
         "get_scale(" in line and "print(" not in line for line in facts.case.graph.code.splitlines()
     )
-    meant = "if its bound is multiplied by the scale, too" * (computes_with_scale and place == history.clipped_scaled)
-    return facts.cause(verdict, what, facts.case.line_of(place), mend, meant)
+    meant, lines = "if its bound is multiplied by the scale, too" * is_bound_scaled, facts.case.line_of(place)
+    return cause.besides(what, lines, mend) if cause.is_wrong else facts.cause(verdict, what, lines, mend, meant)
 
 
 def beside_optimizer(facts: TensorFacts) -> Cause | None:

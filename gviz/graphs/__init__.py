@@ -392,6 +392,8 @@ class History(NamedTuple):
             step had used.
         clipped_scaled: the line that has, time and again, clipped its gradient before a GradScaler has divided that by
             its scale.
+        clips_nothing: a line that is to clip gradients, and was given a generator that had come to its end, if a step
+            has used the tensor's, and no other line has clipped the last one.
         is_stale: whether what was in ``.grad`` had been used when the last backward added to it.
         used_sum: whether what the last step of an optimizer used was such a sum.
         is_updated: whether the tensor was written since a backward brought its first gradient; of one that got none,
@@ -434,6 +436,7 @@ class History(NamedTuple):
     stepped_twice: Place | None = None
     unclipped: Place | None = None
     clipped_scaled: Place | None = None
+    clips_nothing: Place | None = None
     is_stale: bool = False
     used_sum: bool = False
     is_updated: bool = False

@@ -281,6 +281,9 @@ class Lines:
             clipped_scaled=self.place_if_any(
                 next((at for at, times in record.scaled.items() if at and times > 1), None)
             ),
+            clips_nothing=self.place_if_any(
+                next(iter(gradients.clips_nothing), None) if record.steps and not record.clipped_at else None
+            ),
             is_stale=record.is_stale,
             used_sum=record.used_sum,
             is_updated=record.version != record.first_version if is_there else history.is_updated,

@@ -66,12 +66,10 @@ class RunningProgram:
         else:
             return None
         call, last = entry[0], self.last
-        if not is_new:
-            return call
-        now = id(frame), call.place.line, frame.f_lasti
-        if now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]:  # another line, or the same one once more
-            self.runs += 1
-        self.last = now
+        if is_new:
+            self.last = now = id(frame), call.place.line, frame.f_lasti
+            # another line, or the same one once more
+            self.runs += now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]
         return call
 
     def chain(self) -> Chain:

@@ -6,7 +6,7 @@ import dis
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial, wraps
 from itertools import dropwhile, islice, takewhile
 from traceback import walk_stack
 from types import CodeType
@@ -17,7 +17,7 @@ from gviz.graphs import Place
 from gviz.graphs.numbers import Numbers
 from gviz.trace.facts import ByTensor, recall, remember
 from gviz.trace.frames import Chain, RunningProgram
-from gviz.trace.listening import Listener, Observer, ParameterGroups
+from gviz.trace.listening import Listener, Observer, ParameterGroups, is_used_up
 from gviz.trace.modules import EngineModule
 from gviz.trace.records import CallRecord
 from gviz.walk import all_finite, numbers
@@ -126,12 +126,16 @@ class Gradients(Observer):
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
         self.is_use = cache(is_use)
         self.stepping: ParameterGroups | None = None
-        self.clipping = set[Place | None]()  # the lines that have clipped gradients which a step was still to use
+        # The lines that have clipped gradients which a step was still to use; and those that clip what a generator
+        # gives which has come to its end.
+        self.clipping, self.clips_nothing = set[Place | None](), set[Place | None]()
 
     def attach(self, listener: Listener) -> None:
         """Begin to be told; also of what modules get."""
         super().attach(listener)
         nn = listener.engine.nn
+        clip = nn.utils.clip_grad_norm_
+        listener.replace(nn.utils, "clip_grad_norm_", wraps(clip)(partial(self.clip, clip)))
         if listener.is_own:
             admit = nn.Module._admit_
 
@@ -227,6 +231,12 @@ class Gradients(Observer):
             if is_still or not has_gradient:
                 record.first_version = record.version  # what this step has written is no update with a gradient
 
+    def clip(self, function: Callable[..., Any], parameters: object, *args: object, **kwargs: object) -> Any:
+        """Clip gradients, and note the line if there are none for it."""
+        if is_used_up(parameters):
+            self.clips_nothing.add((call := self.frames.note_call("clip_grad", is_new=False)) and call.place)
+        return function(parameters, *args, **kwargs)
+
     def got_gradient(self, leaf: Any) -> None:
         """Note that somebody reads the gradient of a leaf: the caller's caller.
 
@@ -305,9 +315,11 @@ class Gradients(Observer):
                     record.spoiled_at = record.spoiled_at or call.place
                 elif call is not None:
                     record.spread_at = record.spread_at or call.place
-        elif not record.has_had_gradient or record.cleared_at is not None or (record.is_zero and value is not None):
-            return  # there is nothing that it could take away: clipping leaves zeros as they are
-        elif (call := self.frames.note_call("grad")) is not None:
+        elif (
+            (record.has_had_gradient and record.cleared_at is None)
+            and (value is None or not record.is_zero)  # to clip zeros takes nothing away
+            and (call := self.frames.note_call("grad")) is not None
+        ):
             record.cleared_at, record.cleared_in = call.place, self.calls.total()
             record.was_used = record.was_read or record.has_updated
             record.wasted[record.chain][call.place] += not record.was_used

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial, wraps
+from gc import get_referents
 from importlib import import_module
 from time import perf_counter
-from types import FunctionType, ModuleType
+from types import FunctionType, GeneratorType, ModuleType
 from typing import Any, Protocol, Self
 
 ENGINE = "gviz.engine"
@@ -187,22 +188,19 @@ class Listener:
 
     def pause(self, owner: object) -> None:
         """Tell of no calls until the owner resumes: PyTorch's mode, which costs each call, goes if innermost."""
-        if self.paused_by is not None:
-            return
-        self.paused_by = owner
-        innermost = None if self.mode is None else self.engine.overrides._get_current_function_mode()  # noqa: SLF001
-        if innermost is not None and innermost is self.mode:
-            self.mode.__exit__(None, None, None)
-            self.is_mode_away = True
+        if self.paused_by is None:
+            self.paused_by = owner
+            if self.mode and self.engine.overrides._get_current_function_mode() is self.mode:  # noqa: SLF001
+                self.mode.__exit__(None, None, None)
+                self.is_mode_away = True
 
     def resume(self, owner: object) -> None:
         """Tell of calls again, if it was this owner who has made a pause."""
-        if self.paused_by is not owner:
-            return
-        self.paused_by = None
-        if self.is_mode_away:
-            self.mode.__enter__()
-            self.is_mode_away = False
+        if self.paused_by is owner:
+            self.paused_by = None
+            if self.is_mode_away:
+                self.mode.__enter__()
+                self.is_mode_away = False
 
     def replace(self, owner: object, name: str, value: object) -> None:
         """Replace an attribute of an object until the listener is left."""
@@ -414,6 +412,17 @@ def is_write(name: str) -> bool:
     """
     is_update = name in OPERATORS and name[:3] == "__i"
     return is_update or name == "__setitem__" or (name[-1:] == "_" and name[-2:] != "__" and name not in NO_WRITES)
+
+
+def is_used_up(values: object) -> bool:
+    """Return whether a generator has come to its end, be it that a ``filter`` or ``map`` takes it.
+
+    >>> numbers = (one for one in [1])
+    >>> is_used_up(numbers), list(numbers), is_used_up(numbers), is_used_up([]), is_used_up(filter(None, numbers))
+    (False, [1], True, False, True)
+    """
+    parts = get_referents(values) if isinstance(values, filter | map) else [values]
+    return any(isinstance(one, GeneratorType) and one.gi_frame is None for one in parts)
 
 
 def class_of_calls(engine: ModuleType) -> Any:

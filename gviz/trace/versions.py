@@ -58,7 +58,6 @@ class Versions(Observer):
 
     def __init__(self, engine: ModuleType, living: Callable[[], Iterable[Any]]) -> None:
         self.engine, self.living = engine, living
-        self.is_own = engine.__name__ == ENGINE
         self.before: ByTensor[list[Overwritten]] = {}
         self.shared: ByTensor[
             tuple[Any, bool]
@@ -126,7 +125,7 @@ class Versions(Observer):
     def now(self) -> int:
         """Return the number of the next operation: the same one as long as none is recorded."""
         number = next_number(self.engine)
-        if number != self.last + self.is_own:  # gviz's engine counts the question, too
+        if number != self.last + self.listener.is_own:  # gviz's engine counts the question, too
             self.current = number
         self.last = number
         return self.current

@@ -17,7 +17,7 @@ from weakref import ref
 from gviz.graphs import Place
 from gviz.text import amount, joined
 from gviz.trace.facts import tensors_in
-from gviz.trace.listening import Listener, Observer, ParameterGroups
+from gviz.trace.listening import Listener, Observer, ParameterGroups, is_used_up
 from gviz.training.hunt import Event, Hunt, bad_number
 from gviz.training.log import Log
 from gviz.training.parameters import (
@@ -132,17 +132,17 @@ class Steps(Observer):
 
         @wraps(function)
         def clip(parameters: object, max_norm: float, *args: object, **kwargs: object) -> Any:
-            is_used_up = getattr(parameters, "gi_frame", parameters) is None  # a generator that has come to its end
+            is_empty = is_used_up(parameters)
             before = held_gradients(self.parameters.measured) if self.units.is_on and self.stepped_since else {}
             norm = function(parameters, max_norm, *args, **kwargs)
             is_late = any(len(same_gradients(before, used)) == len(before) > 0 for used in self.stepped_since.values())
             if self.units.is_on and (
-                (is_late and norm > max_norm) or ((self.stepped_since or is_used_up) and not norm)
+                (is_late and norm > max_norm) or ((self.stepped_since or is_empty) and not norm)
             ):  # to read the norm is to wait for the device
                 line = path_and_line(self.modules.place("clip"))
                 what = f"clip_grad_norm_() ({line}) had no gradients to clip" + (
                     ": the generator that it is given is used up; give it a list of the parameters"
-                    if is_used_up
+                    if is_empty
                     else " that a step() was to use: it is to come between backward() and step()"
                 )
                 self.log.find(Finding("not clipped", self.log.steps, what, place=line))

@@ -1291,6 +1291,34 @@ def test_clipping_that_finds_no_gradient_is_told(tmp_path: Path, step: str, is_i
         assert (lines_of(cause), cause.mend) == ([number], "clip between backward() and step()")
 
 
+USED_UP = {
+    "given to the optimizer": ("net.parameters()", "params", "params", True),
+    "inside of a filter": ("filter(lambda p: p.requires_grad, net.parameters())", "params", "params", True),
+    "by the first call": ("net.parameters()", "net.parameters()", "params", True),
+    "a list": ("[*net.parameters()]", "params", "params", False),
+    "a new one each time": ("net.parameters()", "params", "net.parameters()", False),
+    "that gives nothing": ("iter([])", "net.parameters()", "(p for p in head.parameters() if p.grad)", False),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", USED_UP)
+def test_clipping_that_is_given_a_generator_which_is_used_up_is_told(tmp_path: Path, case: str, engine: str) -> None:
+    params, own, clipped, is_idle = USED_UP[case]
+    program = LOOP.replace("opt = torch.optim.SGD([*net.parameters(), *head.parameters()]", "params = {}; {}({}")
+    step = f"nn.utils.clip_grad_norm_({clipped}, 1.0)\n    opt.step()"
+    body = f"opt.zero_grad(); head(net(x)).pow(4).sum().backward()\n    {step}"
+    code = program.format(params, "opt = torch.optim.SGD", own, body)
+    cause = why(graph_of(tmp_path, code.replace("0.1", "0.001"), engine), "net.weight")
+    mend = "give clip_grad_norm_ a list, as of list(model.parameters()): a generator gives what it has once"
+    assert (cause.verdict, cause.mend) == (("not clipped", mend) if is_idle else ("ok", "")), cause
+    if is_idle:
+        assert lines_of(cause) == [9]
+        cause = why(graph_of(tmp_path, code.replace("0.1", "1e9"), engine), "net.weight")
+        assert (cause.verdict, lines_of(cause)) == ("nan", [8, 9]), cause
+        assert cause.mend.endswith(f"; besides, {mend}")
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_write_into_a_part_is_told_from_others_as_often_written(tmp_path: Path, engine: str) -> None:
     program = (
