@@ -202,6 +202,7 @@ FULL = Graph(
                 is_of_other=True,
                 grad_of="loss",
                 made_by="AddBackward0",
+                is_of_whole=True,
                 grad_at=Place(7),
             ),
             unlisted=Unlisted("net", "w", "Parameter", Place(6), is_buffer=True),
