@@ -6,7 +6,7 @@ import dis
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from functools import cache, partial, wraps
+from functools import lru_cache, partial, wraps
 from itertools import dropwhile, islice, takewhile
 from traceback import walk_stack
 from types import CodeType
@@ -27,6 +27,12 @@ EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 
 CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_SLICE")
 """How Python, 3.11 to 3.14, comes to a constant index."""
+
+BACKWARD, LOADS = (
+    (".autograd.backward", ".autograd.requests.backward"),
+    (".nn.init.", ".load_state_dict", ".reset_parameters"),
+)
+"""Functions that call hooks; and those that load the numbers of a module, or give it those that it begins with."""
 
 REPLACES = {"copy_", "data", "__setitem__", "fill_", "zero_", "normal_", "uniform_"}
 """Writes that do not depend on what was there before."""
@@ -49,7 +55,8 @@ class GradientRecord:
 
     __slots__ = (
         "arrivals", "before_clip", "chain", "cleared_at", "cleared_in", "clipped_at", "clips", "first_norm",
-        "first_version", "has_begun", "idle_steps", "is_finite", "is_stale", "is_zero", "leaf", "leaf_version",
+        "first_version", "has_begun", "idle_steps", "is_early", "is_finite", "is_stale", "is_zero", "leaf",
+        "leaf_version",
         "scaled", "set_at", "spoiled_at",
         "spread_at", "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "took_bad", "twice", "used",
         "used_sum", "uses", "was_read", "was_used", "wasted",
@@ -61,7 +68,9 @@ class GradientRecord:
         self.first_version = self.leaf_version = self.version
         self.was_read = self.was_used = self.is_stale = self.used_sum = self.has_begun = self.took_bad = False
         self.is_finite = True  # whether the gradient is, since a backward brought it
-        self.is_zero = False  # whether backward has left nothing but zeros, and nobody has written anything else
+        # Whether a step, in a hook, has used what a backward brings that has not ended; and whether backward has left
+        # nothing but zeros, and nobody has written anything else.
+        self.is_early = self.is_zero = False
         self.arrivals, self.used, self.stepped_in = (Counter[Chain]() for _ in range(3))
         self.wasted = defaultdict[Chain, Counter[Place]](Counter)
         self.twice, self.clips, self.scaled = (Counter[Place | None]() for _ in range(3))
@@ -99,8 +108,9 @@ class GradientRecord:
         self.arrivals[chain] += 1
         is_left = bool(self.chain) and self.cleared_at is None and not self.is_zero  # to zeros nothing is added
         self.is_stale = is_left and (self.is_stale or self.has_updated)
-        self.chain, self.leaf_version, self.was_read, self.was_used = chain, self.version, False, False
-        self.cleared_at, self.set_at, self.before_clip, self.clipped_at, self.uses = None, None, None, None, 0
+        self.chain, self.leaf_version, self.was_read = chain, self.version, False
+        self.was_used, self.is_early, self.uses = self.is_early, False, int(self.is_early)
+        self.cleared_at = self.set_at = self.before_clip = self.clipped_at = None
 
 
 class Gradients(Observer):
@@ -124,7 +134,6 @@ class Gradients(Observer):
         self.asked_at: Place | None = None  # where autograd.grad was called last, be it by a function of torch.func
         self.made_of = dict[Chain, set[Place | None]]()  # of a backward: where those were made that stepped after it
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
-        self.is_use = cache(is_use)
         self.stepping: ParameterGroups | None = None
         # The lines that have clipped gradients which a step was still to use; and those that clip what a generator
         # gives which has come to its end.
@@ -206,24 +215,29 @@ class Gradients(Observer):
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Note which gradients a step of an optimizer has used."""
         call, before = self.frames.note_call("step", is_new=False), self.idle_steps
-        is_whole, self.stepping, calls = self.stepping is optimizer, None, self.calls.copy()
+        is_whole, self.stepping, calls, is_early = (
+            self.stepping is optimizer,
+            None,
+            self.calls.copy(),
+            is_running(BACKWARD),
+        )
         self.idle_steps += 1
         self.made_of.setdefault(self.chain, set()).add(self.made_at.get(id(optimizer)))
         for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
             remember(self.optimized, one, recall(self.optimized, one) or self.calls.total() + 1)
             record = self.record_of(one)
-            has_gradient, is_still = one.grad is not None and record.cleared_at is None, rate is not None and rate == 0
+            has_gradient, is_still = one.grad is not None and (is_early or record.cleared_at is None), rate == 0
             if has_gradient:
                 self.used.add(record.chain)
                 self.clipping |= record.clips.keys() if record.was_used and not record.uses else set()
                 record.used[record.chain] += not record.was_used
                 record.twice[call and call.place] += (
-                    (is_whole and not (is_still or record.is_zero))
+                    (is_whole and not (is_early or is_still or record.is_zero))
                     and (record.uses == 1 or (record.uses > 1 and record.stepped_in != calls))  # a backward ran since
                 )
                 record.steps, record.still_steps = record.steps + 1, record.still_steps + is_still
                 record.uses, record.used_sum = record.uses + is_whole, record.is_stale and not record.set_at
-                record.was_used, self.idle_steps = True, before
+                record.was_used, record.is_early, self.idle_steps = True, is_early, before
                 record.took_bad |= record.has_begun and not (numbers(one.grad).is_finite or all_finite(one))
             else:
                 record.idle_steps += 1
@@ -258,7 +272,7 @@ class Gradients(Observer):
                 record.clipped_at = place
                 self.clipping.add(place)
         elif record.cleared_at is None and not record.was_read:
-            record.was_read = self.frames.is_ours(frame.f_code.co_filename) and self.is_use(frame.f_code, frame.f_lasti)
+            record.was_read = self.frames.is_ours(frame.f_code.co_filename) and is_use(frame.f_code, frame.f_lasti)
             self.used |= {record.chain} if record.was_read else set()
 
     def gave_gradient(self, leaf: Any, value: Any) -> None:
@@ -288,7 +302,7 @@ class Gradients(Observer):
             is_counted: whether the version of the leaf tells of it, which a write through ``.data`` does not change.
         """
         record = recall(self.records, leaf)
-        if record is not None and ((name in REPLACES and not record.was_read) or is_load()):
+        if record is not None and ((name in REPLACES and not record.was_read) or is_running(LOADS)):
             record.first_version, record.leaf_version = (
                 one + (is_counted and one + 1 == record.version) for one in (record.first_version, record.leaf_version)
             )
@@ -337,6 +351,7 @@ class Gradients(Observer):
         return Counter() if is_trained and (is_of_others or record.chain in self.used) else +record.wasted[record.chain]
 
 
+@lru_cache
 def is_use(code: CodeType, at: int) -> bool:
     """Return whether code uses the gradient that it reads there: not if it asks for None, or empties it."""
     following = [one for one in dis.get_instructions(code) if one.offset > at and one.argval != "data"]
@@ -348,10 +363,14 @@ def is_use(code: CodeType, at: int) -> bool:
     return not (is_test or is_filled or EMPTIES.intersection(names[-1:]))
 
 
-def is_load() -> bool:
-    """Return whether what runs loads the numbers of a module, or gives it those that it begins with."""
+def is_running(functions: Iterable[str]) -> bool:
+    """Return whether one of some functions runs, by the ends of their names.
+
+    >>> is_running(LOADS), is_running(["doctest.run"])
+    (False, True)
+    """
     return any(
-        one.f_code.co_name in ("load_state_dict", "reset_parameters")
-        or str(one.f_globals.get("__name__")).endswith("nn.init")
+        function in f"{one.f_globals.get('__name__')}.{one.f_code.co_name}"
         for one, _ in walk_stack(None)
+        for function in functions
     )

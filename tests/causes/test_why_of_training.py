@@ -1248,6 +1248,31 @@ def test_a_gradient_that_each_pass_uses_for_two_steps_is_told(
         )
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("begin", "end", "verdict"),
+    [("", "; trainer.zero_grad()", "cleared"), ("net.zero_grad(); ", "", "ok"), ("", "", "not cleared")],
+    ids=["cleared by the hook", "cleared before backward", "never cleared"],
+)
+def test_a_step_within_a_hook_uses_the_gradient_that_has_just_come(
+    tmp_path: Path, begin: str, end: str, verdict: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+net = torch.nn.Linear(3, 1)
+trainers = {{p: torch.optim.SGD([p], lr=0.1) for p in net.parameters()}}
+def hook(p):
+    trainer = trainers[p]
+    trainer.step(){end}
+for p in net.parameters():
+    p.register_post_accumulate_grad_hook(hook)
+for i in range(4):
+    {begin}net(torch.randn(8, 3)).pow(2).mean().backward()
+"""
+    causes = why_all(graph_of(tmp_path, program, engine))
+    assert {cause.verdict for cause in causes} == {verdict}, causes
+
+
 CLIPPED = {
     "before backward": ("opt.zero_grad()\n    {clip}\n    {loss}.backward(); opt.step()", True),
     "zeros before backward": ("opt.zero_grad(set_to_none=False)\n    {clip}\n    {loss}.backward(); opt.step()", True),
