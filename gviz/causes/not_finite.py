@@ -28,14 +28,15 @@ from gviz.formulas.formula import UNKNOWN
 from gviz.formulas.operands import input_names
 from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node, Place
-from gviz.graphs.numbers import Numbers
-from gviz.passes.elements import is_finite, magnitude
+from gviz.graphs.numbers import Numbers, size_of
+from gviz.passes.elements import is_finite, magnitude, positions, times
 from gviz.passes.part import SAME_NUMBERS, VIEW, nodes_saved
 from gviz.reaching import reached
 from gviz.text import joined
 
 DIVISIONS = ("/", "reciprocal")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
+OF_QUOTIENT = "the divisor is too small for its dtype, or for what it divides: compute in float64, or in other units"
 
 MENDS_OF_NAN = {
     "log": (
@@ -154,8 +155,16 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
     case, edges = facts.case, first_turning(facts)
     edge = edges[0] if edges else None
     above = case.above(case.nodes[edge.target]) if edge is not None else ()
-    in_text = (node for node in above if not case.graph.code or "where" in case.code_of(case.line_of_node(node)))
-    where = next((node for node in in_text if node.label == "WhereBackward0"), None)  # and not one within logdet
+    where = next(
+        (
+            node
+            for node in above
+            if node.label == "WhereBackward0"
+            and (not case.graph.code or "where" in case.code_of(case.line_of_node(node)))  # and not one within logdet
+            and (edge is None or hides(case, node, edge))
+        ),
+        None,
+    )
     is_picked = where is not None and all(map(is_finite, case.root_values))
     bad = bad_operands(facts, edges) if edges else bad_before(facts)
     if not is_picked and (cause := not_finite_forward(case, facts.name, head, bad)) is not None:
@@ -241,33 +250,32 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     sign, name, lines = sign_in_program(target), case.name_of(source, edge.output), case.line_of_node(target)
     kind, is_local = "nan" if has_nan(edge.flow.local) else "inf", not is_finite(edge.flow.local)
-    number = edge.flow.handed.not_finite if edge.flow.handed is not None else ""
+    handed = edge.flow.handed or Numbers()
     is_own = is_local or sign in MENDS_OF_MATRICES  # and no sum or product that is too large
-    origin = (
-        f"{f'the derivative of {sign} for {name} is' if is_own else f'{sign} hands on'} {kind if is_local else number}"
-    )
+    origin = f"{f'the derivative of {sign} for {name} is' if is_own else f'{sign} hands on'} {kind if is_local else handed.not_finite}"
     if where is not None:
+        is_known = edge.flow.local is not None and edge.flow.local.elements is not None  # that it is not picked there
         return facts.cause(
             "nan",
-            f"{head}: {origin}, and where() picks the other side, but 0 times {kind} is nan all the same",
+            f"{head}: {origin}, and {'' if is_known else 'where '}where() picks the other side,"
+            f" {'but ' * is_known}0 times {kind} is nan all the same",
             (*lines, *case.line_of_node(where)),
             f"give {sign} harmless inputs where they are not picked, by a torch.where before it: one behind is too"
-            " late",
+            f" late{'' if is_known else f'; where they are picked, keep them away from where this is {kind}'}",
         )
-    dtype = edge.flow.handed.dtype if edge.flow.handed is not None else ""
     too_large = (
-        f"see whether its inputs, or what comes to it, are too large for {dtype or 'their dtype'}"
-        f"{', which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does' * (dtype == 'float16')}"
+        f"see whether its inputs, or what comes to it, are too large for {handed.dtype or 'their dtype'}"
+        + ", which ends at 65504: take a smaller loss scale, as torch.amp.GradScaler does" * (handed.dtype == "float16")
     )
-    divisor = dict(target.recorded.held).get("other", "0")
-    is_number, is_quotient = divisor != "0" and divisor.lstrip("-")[:1].isdigit(), sign == "/" and edge.slot == 0
-    division = is_quotient and (f"the divisor is {TOO_SMALL}" if is_number else small_divisor(case, target))
     mend = first_true(
         (
             sign == "**" and edge.slot == 1,
             "keep the base of ** above 0: the derivative for the exponent has its logarithm",
         ),
-        (is_quotient and is_local, division or MENDS_OF_NAN["/"]),  # it is 1 over the divisor
+        (
+            sign == "/" and edge.slot == 0 and is_local,
+            small_divisor(case, target) or MENDS_OF_NAN["/"],
+        ),  # it is 1 over the divisor
         (sign == "softmax" and is_local, f"{MENDS_OF_NAN['softmax']}; or see what makes its input nan or inf"),
         (
             sign in ("*", "@", "addmm", "convolution") and is_local,
@@ -286,6 +294,22 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     )
     origin += ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too
     return facts.cause("nan", f"{head}: {origin}", lines, with_input(case, mend, *edges))
+
+
+def hides(case: Diagnosis, where: Node, edge: Edge) -> bool:
+    """Return whether a where() may pick the other side at each number that is not finite of a derivative below it.
+
+    Where it picks what is made with that, it hands on a gradient which makes it infinite.
+    """
+    above = {edge.target, *(one.id for one in case.above(case.nodes[edge.target]))}
+    handed = (way.flow.handed for way in case.shown.inputs[where.id] if way.source in above)
+    return has_nan(edge.flow.handed) and not (
+        is_finite(edge.flow.local)
+        or any(
+            size_of(one) == size_of(edge.flow.local) and positions(times(edge.flow.local, one), math.isinf)
+            for one in handed
+        )
+    )
 
 
 def first_turning(facts: TensorFacts) -> list[Edge]:
@@ -458,7 +482,7 @@ def mend_of_first(case: Diagnosis, first: Node, alike: Sequence[Node]) -> str:
             first.label.startswith(PUT_IN),
             f"put in a finite number in place of {number}, such as {'-' * (number[0] == '-')}1e4: 0 times inf is nan",
         ),
-        (sign == "nll_loss" and (is_plain or is_given_unknown(case, first)), general),
+        (sign.startswith(("nll_loss", "std", "var")) and (is_plain or is_given_unknown(case, first)), general),
         (
             first.recorded.options.get("exponent", "").startswith("-") and has_zero(inputs[-1].value),
             POWER_OF_ZERO,
@@ -486,15 +510,15 @@ def outside_of_domain(sign: str) -> str:
 
 
 def small_divisor(case: Diagnosis, division: Node) -> str:
-    """Return the mend for a division by what is only nearly 0, or is 0 since it is too small; "" for another one."""
+    """Return the mend for a division by what is not 0, or is 0 since it is too small; "" for another one."""
     slot = int(sign_in_program(division) == "/")
     node = next((case.whole.by_id[one.source] for one in case.whole.inputs[division.id] if one.slot == slot), None)
     if (
         node is None or node.value is None or any(one.kind == "constant" for one in operands_of(case, division))
     ):  # a constant divides
-        return ""
+        return OF_QUOTIENT * is_by_number(division)
     if not has_zero(node.value):
-        return f"the divisor is {TOO_SMALL}" * is_finite(node.value)
+        return OF_QUOTIENT * is_finite(node.value)
     while node.kind == "operation":  # to where the 0 came from
         inputs, sign = operands_of(case, node), sign_in_program(node)
         zeros = [one for one in inputs if has_zero(one.value)]
@@ -509,6 +533,13 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
             break
         node = zeros[0]
     return ""
+
+
+def is_by_number(node: Node) -> bool:
+    """Return whether an operation multiplies by a number other than 0, or divides by it: it makes 0 of small ones."""
+    return node.label.startswith(("Mul", "Div")) and bool(
+        re.fullmatch(r"-?[0.]*[1-9][\d.]*(e[+-]?\d+)?", dict(node.recorded.held).get("other", ""))
+    )
 
 
 def grown_in_loop(case: Diagnosis, node: Node) -> str:

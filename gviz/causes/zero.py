@@ -13,7 +13,7 @@ from gviz.causes.cuts import at_cuts, clause_of_cuts, takes_from_earlier
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import named_in, out_of_place
-from gviz.causes.not_finite import LOGITS, brought_not_finite, with_input
+from gviz.causes.not_finite import LOGITS, brought_not_finite, is_by_number, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import MIXED, Edge, Node, Place
@@ -178,8 +178,10 @@ def zero(facts: TensorFacts) -> Cause:
     ends = [case.nodes[end] for edge in edges for end in (edge.target, *[edge.source] * hands_on(edge))]
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
-        what, lines = f"{head}: {backward_of(own)} gives 0", case.line_of_own(own)
-        return with_other_ways(facts, facts.cause("zero", what, lines, "look at what it returns"), edges)
+        what = f"{head}: {backward_of(own)} gives 0"
+        return with_other_ways(
+            facts, facts.cause("zero", what, case.line_of_own(own), "look at what it returns"), edges
+        )
     if written := written_unseen(facts, edges, head):
         return written
     distinct = [*dict.fromkeys(zero_text(case, edge) for edge in edges)]
@@ -311,12 +313,11 @@ def mend_of_least(case: Diagnosis) -> Mend:
         if node.kind == "operation"
         and HALF in [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
     )
-    if any(halves):
-        return Mend(
-            f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
-            f"if {case.root_name}, which is never less than 0, is 0 since all fits",
-        )
-    return Mend("", f"since {case.root_name} is 0, and never less")
+    of_half = Mend(
+        f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
+        f"if {case.root_name}, which is never less than 0, is 0 since all fits",
+    )
+    return of_half if any(halves) else Mend("", f"since {case.root_name} is 0, and never less")
 
 
 def dropout_of(node: Node) -> str:
@@ -511,13 +512,6 @@ def multiplies_by_0(case: Diagnosis, node: Node) -> bool:
     slopes = (edge.flow.local for edge in case.whole.inputs[node.id])
     is_by_number = dict(node.recorded.held).get("other") == "0"
     return node.label.startswith("Mul") and (is_by_number or any(has_only(one, 0.0) for one in slopes))
-
-
-def is_by_number(node: Node) -> bool:
-    """Return whether an operation multiplies by a number other than 0, or divides by it: it makes 0 of small ones."""
-    return node.label.startswith(("Mul", "Div")) and bool(
-        re.fullmatch(r"-?[0.]*[1-9][\d.]*(e[+-]?\d+)?", dict(node.recorded.held).get("other", ""))
-    )
 
 
 def is_by_first_state(case: Diagnosis, edge: Edge) -> bool:

@@ -687,6 +687,41 @@ def test_an_input_under_where_is_to_be_harmless_before_its_operation(
         assert why(after, "m.weight").verdict == "ok"
 
 
+@pytest.mark.parametrize("size", [6, 600])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_input_that_where_picks_is_not_told_as_one_that_it_does_not_pick(
+    tmp_path: Path, size: int, engine: str
+) -> None:
+    loss = "loss = torch.where(d < 1, 0.5 * d ** 2, d - 0.5).mean()\nloss.backward()\n"
+    program = f"{HEAD}m, x = nn.Linear(4, 3), torch.randn({size}, 4)\nd = (m(x) - m(x)).pow(2).sum(1).sqrt()\n{loss}"
+    cause = why(graph_of(tmp_path, program, engine), "m.weight")
+    if size == 6:
+        keep = "keep the input of sqrt away from where its derivative is infinite: add a small number, or clamp it"
+        assert (cause.mend, [place.line for place, _ in cause.lines]) == (keep, [6]), cause
+    else:  # of so many numbers nobody knows which are picked
+        assert "and where where() picks the other side, 0 times inf is nan all the same" in cause.what
+        assert cause.mend.endswith("; where they are picked, keep them away from where this is inf")
+
+
+@pytest.mark.parametrize(
+    ("line", "better"),
+    [
+        ("x / 0.07 - 3", "the divisor is too small for its dtype, or for what it divides: compute in float64, or in"),
+        ("x / torch.full((3,), 0.07).half() - 3", ""),  # an operation on what has no name is not looked at
+        ("x / 0 - 3", "it is a division by 0: add a small number to the divisor"),
+        ("x.var() - 3", "look at what goes into it: a number that is not finite, or one that is too large for its"),
+        ("x[:1].var() - 3", "var of one element is nan: give it more of them"),
+    ],
+    ids=["a number", "a tensor", "zero", "var", "var of one"],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_too_large_for_float16_is_no_division_by_0(tmp_path: Path, line: str, better: str, engine: str) -> None:
+    program = f"import torch\nx = torch.tensor([8e3, 7e3, 6e3]).half().requires_grad_()\nloss = ({line}).pow(2).sum()\n"
+    cause = why(graph_of(tmp_path, f"{program}loss.backward()\n", engine), "x")
+    assert cause.mend.startswith(better), cause
+    assert "by 0" not in cause.mend or line == "x / 0 - 3"
+
+
 SHIFTED = """\
 import torch
 from torch import nn
