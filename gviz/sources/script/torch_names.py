@@ -78,12 +78,13 @@ def install_command(package: str) -> str:
 
 def has_torch() -> bool:
     """Return whether the real torch could be imported; this looks, and imports nothing."""
-    import importlib.util
+    from importlib import machinery, util
 
     loaded = sys.modules.get("torch")
-    if loaded is not None:
-        return not loaded.__name__.startswith("gviz")
-    return importlib.util.find_spec("torch") is not None
+    if loaded is None:
+        return util.find_spec("torch") is not None
+    # a script that runs on gviz's engine knows that as torch
+    return not loaded.__name__.startswith("gviz") or machinery.PathFinder.find_spec("torch") is not None
 
 
 def load_engine(name: str) -> Any:

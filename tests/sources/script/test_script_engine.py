@@ -14,6 +14,7 @@ from scripts import HEAD, Folder, roots, texts
 from gviz.errors import MissingError, SourceError
 from gviz.sources import Note
 from gviz.sources.script import torch_names
+from gviz.sources.script.process import engine_module
 from gviz.sources.script.torch_names import choose, install_command, lacking_part, used_names
 
 NO_TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
@@ -40,6 +41,15 @@ def torch_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def torch_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_names, "has_torch", lambda: False)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_pytorch_is_installed_though_a_script_runs_on_gvizs_engine(
+    monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", engine_module("torch"))
+    monkeypatch.setattr("importlib.machinery.PathFinder.find_spec", lambda _: object() if is_there else None)
+    assert torch_names.has_torch() == is_there
 
 
 @pytest.mark.parametrize(
