@@ -502,6 +502,11 @@ class GraphCut(NamedTuple):
     is_idle: bool = False
     is_input: bool = False
 
+    @property
+    def reason_and_place(self) -> str:
+        """Its reason, with what is written there, and its line: ``no_grad, at torch.no_grad() in line 8``."""
+        return f"{self.reason}, at {self.switch or self.call} in {self.place}"
+
 
 class Unlisted(NamedTuple):
     """What keeps a tensor that a module holds out of the module's parameters, and so out of an optimizer.

@@ -96,7 +96,8 @@ def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool)
         what = "that graph" if run.names or not rootless else "a tensor"
         earlier = "; --stop-at backward shows the graph of the first backward" if run.calls.count > 1 else ""
         text = f"the script fails before it has {what}: there is nothing to show{earlier}"
-        talk.say(Note(text, "warning") if run.error else None)
+        is_there = options.roots and {*options.roots} <= run.names_at_call.keys() | run.names.keys()
+        talk.say(Note(str(error) if is_there else text, "warning") if run.error else None)
         if run.interrupted:
             talk.say(Note(f"there is nothing to show: {error.what}", "warning"))
             raise KeyboardInterrupt from None

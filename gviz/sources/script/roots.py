@@ -18,7 +18,7 @@ from gviz.sources.script.program import Script
 from gviz.sources.script.syntax import bindings
 from gviz.sources.script.watch import OF_ASKED, Calls
 from gviz.text import did_you_mean, joined
-from gviz.walk import grad_fn, graph_nodes
+from gviz.walk import grad_fn, graph_nodes, tensor_row
 
 if TYPE_CHECKING:
     from gviz.sources.static import StaticSource
@@ -71,8 +71,8 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
     if names and OF_ASKED not in run.calls.last:
         return {name: _root_of_name(name, run) for name in names}, None
     call = run.calls.chosen
-    if call is not None and any(_has_graph(tensor) for tensor in call.tensors):
-        roots = _by_name([tensor for tensor in call.tensors if _has_graph(tensor)], run)
+    if call is not None and any(tensor.requires_grad for tensor in call.tensors):
+        roots = _by_name([tensor for tensor in call.tensors if tensor.requires_grad], run)
         about = call.about
         where = "" if about.place is None else f" at {about.place}"
         where += (
@@ -94,7 +94,7 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
     where = "" if place is None else f" at {place}"
     why = f"the last tensor assigned{where} that no other was made from"
     if any(
-        at > rank.get(global_of(last), -1) and not _has_graph(run.names[name])
+        at > rank.get(global_of(last), -1) and not run.names[name].requires_grad
         for name, at in rank.items()
         if name in run.names
     ):
@@ -123,10 +123,6 @@ def _note(roots: Mapping[str, Any], why: str) -> Note:
     return Note(f"{'root' if len(roots) == 1 else 'roots'}: {', '.join(roots)} ({why})")
 
 
-def _has_graph(tensor: Any) -> bool:
-    return grad_fn(tensor) is not None or bool(tensor.requires_grad)
-
-
 def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now: h, and not hs[2]."""
     roots = dict[str, Any]()
@@ -153,12 +149,17 @@ def _root_of_name(name: str, run: ScriptRun) -> Any:
     if tensor is None:
         hint = did_you_mean(name, run.names, f"its tensors: {joined(run.names)}" if run.names else "")
         raise SourceError(f"--root {name}: the script has no tensor of that name", hint=hint)
-    if not _has_graph(tensor):
+    if not tensor.requires_grad:
         ends = [other for other, end in run.names.items() if grad_fn(end) is not None]
-        others = f"; tensors with a graph: {joined(ends)}" if ends else ""
+        cut = run.lines.row(tensor_row(name, tensor), tensor, {}, {}).broken if run.lines is not None else None
+        hints = (
+            (cut is not None, f"{name} is outside the graph: {cut and cut.reason_and_place}"),
+            (name in run.names, f"gviz why SOURCE {name} tells more"),
+            (ends, f"tensors with a graph: {joined(ends)}"),
+        )
         raise SourceError(
             f"--root {name}: {name} requires no gradient, so there is no graph behind it",
-            hint=f"nothing that it was made from requires a gradient{others}",
+            hint="; ".join(hint for is_known, hint in hints if is_known),
         )
     return tensor
 

@@ -10,7 +10,7 @@ from scripts import HEAD, Folder, grad_of, leaves, nested, roots, rows, texts, v
 
 from gviz.errors import SourceError
 from gviz.graphs import Graph
-from gviz.sources import read
+from gviz.sources import SourceOptions, read
 
 
 @pytest.fixture
@@ -274,12 +274,35 @@ def test_an_unknown_root_is_refused_with_what_was_meant(folder: Folder) -> None:
     assert caught.value.hint == "its tensors: x, loss"
 
 
-def test_a_root_that_requires_no_gradient_is_refused(folder: Folder) -> None:
+@pytest.mark.parametrize(
+    ("line", "cut"),
+    [
+        ("z = y.detach()", "z is outside the graph: detached, at detach in line 4; "),
+        ("z = (y > 0).float()", "z is outside the graph: no derivative, at gt in line 4; "),
+        ("with torch.no_grad(): z = y * 2", "z is outside the graph: no_grad, at torch.no_grad() in line 4; "),
+        ("c = torch.tensor(2.0)\nz = c * 2", ""),
+    ],
+)
+def test_a_root_that_requires_no_gradient_is_refused_with_what_has_cut_it_off(
+    folder: Folder, line: str, cut: str
+) -> None:
     with pytest.raises(SourceError) as caught:
-        folder.run(HEAD + "y = x * 2\nz = y.detach()\n", roots=("z",))
+        folder.run(f"{HEAD}y = x * 2\n{line}\n", roots=("z",), lines=True)
     assert str(caught.value) == (
         "--root z: z requires no gradient, so there is no graph behind it\n"
-        "nothing that it was made from requires a gradient; tensors with a graph: y"
+        f"{cut}gviz why SOURCE z tells more; tensors with a graph: y"
+    )
+
+
+def test_of_a_root_without_a_graph_a_script_that_fails_does_not_say_that_it_fails_before_the_graph(
+    folder: Folder,
+) -> None:
+    file, said = folder.write("net.py", f"{HEAD}bad = (x > 0).float()\nbad.backward()\n"), list[str]()
+    with pytest.raises(SourceError, match="does not require grad"):
+        read(str(file), SourceOptions(roots=("bad",), lines=True), say=lambda note: said.append(note.text))
+    assert said[1].startswith(
+        "--root bad: bad requires no gradient, so there is no graph behind it\n"
+        "bad is outside the graph: no derivative, at gt in line 3; "
     )
 
 
