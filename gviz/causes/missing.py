@@ -578,23 +578,24 @@ def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
     """Return a cause for a gradient that came, with what lets none through, such as a detach(), on another way to the root.
 
     It may be meant, and nothing tells whether it is; what shifts an exponent, lets a choice through, or keeps a pass
-    from the graph of an earlier one, always is.
+    from the graph of an earlier one, always is, and says nothing of the others.
     """
-    may_be_meant = facts.is_leaf_of_graph and all(
-        cut.reason in ("detached", "no_grad")
+    cuts = [
+        cut
+        for cut in (facts.cuts if facts.is_leaf_of_graph else ())
+        if cut.reason in ("detached", "no_grad")
         and (cut.is_used or comes_surely(facts.case, cut))
         and not (
             is_straight_through(facts.case, cut)
             or SHIFT.search(facts.case.code_of(facts.case.line_of(cut.place)))
             or takes_from_earlier(facts.case, cut)
         )
-        for cut in facts.cuts
-    )
-    if cause.verdict not in ("ok", "cleared") or cause.mend or not (facts.cuts and may_be_meant):
+    ]
+    if cause.verdict not in ("ok", "cleared") or cause.mend or not cuts:
         return cause
-    lines, mend = facts.at_cuts
+    lines, mend = at_cuts(facts.case, cuts)
     return cause.besides(
-        f"none comes: {facts.clause_of_cuts}",
+        f"none comes: {clause_of_cuts(facts.case, cuts, 'what is made from it')}",
         lines,
         f"none, unless {facts.name} is to be trained on that way, too: {mend}",
         "on another way, which may be meant,",

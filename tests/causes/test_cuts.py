@@ -877,6 +877,18 @@ CHUNKS = {
         "",
         "out, h = rnn(x[:, t:t + 1], h)",
     ),
+    "beside one within the pass": (
+        "",
+        "h = h.detach(); out, h = rnn(x, h)\n    out = out.detach() + h.mean()",
+        "",
+        "out = out + h.mean()",
+    ),
+    "beside an exponent that is shifted": (
+        "",
+        "out, h = rnn(x); h = h - h.max().detach()\n    out = out.detach() + h.mean()",
+        "",
+        "out = out + h.mean()",
+    ),
 }
 """Of each: what stands before the loop, in it and at its end, and the mend; "" where a state is taken on to a next pass."""
 
