@@ -28,9 +28,6 @@ from gviz.causes.syntax import (
 DERIVATIVES = {"grad", "jacobian", "hessian", "vjp", "hvp", "vhp", "jvp"}
 """Functions of torch.autograd whose results have no graph without ``create_graph=True``."""
 
-BUFFER = re.compile(r"self\.register_buffer\([^,]*, (.*?)(, persistent=\w+)?\)$")
-"""A line that gives a module a buffer."""
-
 MODULES = {"torch", "F", "nn"}
 """What functions are called on, as in ``torch.relu_(h)``."""
 
@@ -416,7 +413,7 @@ def as_parameter(line: str, attribute: str, wrapper: str) -> str:
     >>> as_parameter("self.register_buffer('w', torch.ones(2, requires_grad=True))", "w", "nn.Parameter")
     'self.w = nn.Parameter(torch.ones(2))'
     """
-    line = BUFFER.sub(rf"self.{attribute} = \1", line)
+    line = re.sub(r"self\.register_buffer\([^,]*, (.*?)(, persistent=\w+)?\)$", rf"self.{attribute} = \1", line)
 
     def change(value: ast.expr) -> ast.expr:
         value = rebuilt(value, without_leaf) if wrapper.endswith(".Parameter") else value

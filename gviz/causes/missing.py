@@ -31,9 +31,6 @@ GRADIENT = re.compile(r"([\w.\[\]'\"]+)\.grad\b(?!\s*\()")
 PLAIN = {"List": ("plain list", "what is in it"), "Dict": ("plain dict", "what is in it")}
 """What a module holds in place of a ModuleList, say, and what its parameters() do not list then."""
 
-SHIFT = re.compile(r"\.(a?max|a?min|logsumexp)\([^()]*\)(\[0\]|\.values)?\.detach\(")
-"""A detach() of an extreme, by which a formula is shifted and comes to the same."""
-
 SEVERAL = "has more than one element, and needs a gradient to start with"
 """What is said of a root that backward() is called on without a gradient."""
 
@@ -587,7 +584,10 @@ def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
         and (cut.is_used or comes_surely(facts.case, cut))
         and not (
             is_straight_through(facts.case, cut)
-            or SHIFT.search(facts.case.code_of(facts.case.line_of(cut.place)))
+            or re.search(  # an extreme, by which a formula is shifted and comes to the same
+                r"\.(a?max|a?min|logsumexp)\([^()]*\)(\[0\]|\.values)?\.detach\(",
+                facts.case.code_of(facts.case.line_of(cut.place)),
+            )
             or takes_from_earlier(facts.case, cut)
         )
     ]

@@ -12,6 +12,7 @@ from functools import lru_cache
 from gviz.causes.diagnosis import (
     Cause,
     Diagnosis,
+    Lines,
     at_line,
     backward_of,
     first_true,
@@ -21,7 +22,7 @@ from gviz.causes.diagnosis import (
 )
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import FROM_NUMBERS
-from gviz.causes.syntax import calls_of, has, last_name, operands_of_call, statements
+from gviz.causes.syntax import calls_of, has, last_name, operands_of_call, statements, statements_at
 from gviz.causes.training import BEFORE_EACH, spoiled
 from gviz.formulas.expressions import output_name
 from gviz.formulas.formula import UNKNOWN
@@ -101,9 +102,6 @@ DOMAINS = {
 
 DATA = "look at the data, and at what is computed of them"
 """What to do about numbers that were not finite before any operation on tensors."""
-
-SHRINKING = ("*", "/", "**", "exp", "square")
-"""Operations whose result is 0, of numbers that are not, only where it is too small."""
 
 PLAIN = ("+", "-", "*", "@", "sum", "mean", "addmm")
 """Operations that are finite for all finite inputs, unless these are too large."""
@@ -445,9 +443,12 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         and sign not in (*DOMAINS, *MENDS_OF_NAN, *MENDS_OF_MATRICES)
         and len(operands_of(case, first)) < first.recorded.slots
     )
-    if is_unseen or (first.name == UNKNOWN and line):
-        head, mend = f"{what}: what {sign} is given is not finite", f"{DATA} before this line"
-        cause = begun_outside(case, name, head, user) or Cause(name, "nan", head, (), mend)
+    is_by_number = any((one.kind, one.name) == ("constant", "nan") for one in operands_of(case, first))
+    if is_unseen or is_by_number or (first.name == UNKNOWN and line):
+        head, made_at = f"{what}: what {sign} is given is not finite", numbers_to(case, line) if is_by_number else ()
+        told = next(filter(None, (told_by_result(case, code) for _, code in made_at)), "see what makes that number")
+        mend = told if is_by_number else f"{DATA} before this line"
+        cause = begun_outside(case, name, head, user) or Cause(name, "nan", head, made_at, mend)
         return cause._replace(lines=tuple(dict.fromkeys((*line, *cause.lines))))
     if first.kind != "operation":
         return not_finite_input(case, name, what, first)
@@ -527,7 +528,8 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
             one.kind == "constant" or (one.value is not None and one.value.is_known and one.value.is_finite)
             for one in inputs
         )
-        if not zeros and sign in SHRINKING and are_known and not is_hidden:  # a mask may be hidden, or be a constant
+        # a 0 of other numbers is one that is too small; but a mask may be hidden, or be a constant
+        if not zeros and sign in ("*", "/", "**", "exp", "square") and are_known and not is_hidden:
             return f"the divisor is 0: {sign} gives it of numbers that are not, as it is {TOO_SMALL}"
         if len(zeros) != 1:
             break
@@ -634,20 +636,30 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     )
 
 
+def numbers_to(case: Diagnosis, line: Lines) -> Lines:
+    """Return the lines that make numbers of tensors which come to a line, as the text of the program tells."""
+    own = statements_at(case.graph.code, case.line_in_text(line))
+    return tuple(
+        one
+        for cut in case.graph.breaks
+        if cut.is_number and any(last.statement in own for last in case.way_of(cut)[-1:])
+        for one in case.line_of(cut.place)
+    )
+
+
 def told_by_result(case: Diagnosis, code: str) -> str:
     """Return what tells where nan or inf of a constant began: the first result that its text names, and that has some.
 
     "" for none: that has a graph of its own, and may be a root.
     """
-    name = next(
+    return next(
         (
-            one.name
+            f"gviz why SOURCE {one.name} --root {one.name} tells where that of {one.name} began"
             for one in case.rows.values()
             if one.grad_fn and not is_finite(one.value) and re.search(rf"(?<![\w.]){re.escape(one.name)}(?!\w)", code)
         ),
         "",
     )
-    return f"gviz why SOURCE {name} --root {name} tells where that of {name} began" * (name != "")
 
 
 def begun_outside(case: Diagnosis, name: str, what: str, *users: Node) -> Cause | None:

@@ -34,11 +34,7 @@ WRITE_ANEW = "write the result into a new tensor; of a layer, leave out inplace=
 TRANSPOSES = ("AsStrided", "AsStridedBackward0", "TBackward0", "T")
 """What PyTorch's message calls the transpose of a matrix."""
 
-OLDER = re.compile(r"^leaf of | \(1st\)$")
-"""What stands beside a name in that of a leaf whose name another tensor has now."""
-
 _MAKER = re.compile(r"which is output \d+ of (?:\w+::)*(\w+)")
-_SIZES = re.compile(r"\[torch\.\w+ \[([\d, ]*)\]\]")
 
 
 def is_about(facts: TensorFacts) -> bool:
@@ -552,7 +548,7 @@ def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Li
         is_root = name == named_in(case.code_of(case.line_of_stop))  # which this backward() needs the graph of
         better = "" if number in own_lines or is_root else fixes.detaching([statement], {value}.__contains__)
         if fixes.targets_of(statement) == [name] and any(
-            fixes.may_be(name, OLDER.sub("", one)) for one in case.optimized if " " in one
+            fixes.may_be(name, re.sub(r"^leaf of | \(1st\)$", "", one)) for one in case.optimized if " " in one
         ):
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
         if is_it and (has_graph or not case.rows):
@@ -627,7 +623,7 @@ def into_new_tensor(case: Diagnosis, code: str) -> str:
 
 def shape_in(stop: Stop) -> tuple[int, ...] | None:
     """Return the shape of the written tensor in PyTorch's message; None if it has none."""
-    sizes = _SIZES.search(stop.message)
+    sizes = re.search(r"\[torch\.\w+ \[([\d, ]*)\]\]", stop.message)
     return tuple(map(int, re.findall(r"\d+", sizes[1]))) if sizes is not None else None
 
 

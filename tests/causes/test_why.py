@@ -3484,6 +3484,33 @@ loss.backward()
 
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("scale", "lines", "mend"),
+    [
+        ("logp.mean().item()", [6, 5], "gviz why SOURCE logp --root logp tells where that of logp began"),
+        ("0.5 / float(logp.sum())", [6, 5], "gviz why SOURCE logp --root logp tells where that of logp began"),
+        ("float((x - 9).log().mean())", [6], "see what makes that number"),
+    ],
+)
+def test_an_operation_does_not_make_the_nan_that_a_number_has_brought(
+    tmp_path: Path, engine: str, scale: str, lines: list[int], mend: str
+) -> None:
+    program = f"""\
+import torch
+w, x = torch.ones(2, requires_grad=True), torch.ones(2)
+logp = (w - 5).log()
+y = (w * x).sum()
+scale = {scale}
+loss = y * scale
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert cause.what == "w.grad is nan: what * is given is not finite"
+    assert ([place.line for place, _ in cause.lines], cause.mend) == (lines, mend)
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
 def test_a_gradient_that_an_earlier_backward_has_spoiled_is_said_to_be(tmp_path: Path) -> None:
     program = TWO.replace("torch.relu(u)", "torch.log(u) * w")
     cause = why(graph_of(tmp_path, program, roots=("two",)), "w")
