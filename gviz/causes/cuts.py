@@ -9,7 +9,17 @@ from collections.abc import Iterator, Sequence
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs, line_numbers
 from gviz.causes.diagnosis import Diagnosis, Lines, first_true, in_code, is_own
-from gviz.causes.syntax import COPIERS, NUMPY_CALLS, calls_of, has, is_stored, last_name, parse, statements
+from gviz.causes.syntax import (
+    COPIERS,
+    NUMPY_CALLS,
+    calls_of,
+    has,
+    is_stored,
+    last_name,
+    parse,
+    statements,
+    statements_at,
+)
 from gviz.graphs import GraphCut, Place, TensorRow
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
@@ -22,34 +32,26 @@ CUT_SENTENCES = {
 }
 """How a tensor left the graph, as a clause, by the reason of the cut."""
 
+ANY_SWITCH = "torch.no_grad() or set_grad_enabled(False)"
+"""What is said of a switch that is not known."""
+
 CUT_MENDS = {
     "detached": "leave out {by}",
     "no_grad": "take the line, and what is computed from it there, out of {switch}",
+    "inference": (
+        "take the line, what is computed from it there, and what makes the tensors that it takes, out of {switch}"
+    ),
+    "": f"do it outside of {ANY_SWITCH}",
+    LIBRARY: "call something that gradients flow through, or that is not under torch.no_grad() itself",
     "no derivative": (
         "compute the loss from something that changes smoothly, or let gradients through a choice:"
         " soft + (hard - soft).detach()"
     ),
 }
-"""What to write in place of a cut, by its reason."""
-
-ANY_SWITCH = "torch.no_grad() or set_grad_enabled(False)"
-"""What is said of a switch that is not known."""
-
-SWITCHED = {
-    "": f"do it outside of {ANY_SWITCH}",
-    LIBRARY: "call something that gradients flow through, or that is not under torch.no_grad() itself",
-}
-"""What to do where the program has no block to take a line out of, by what has switched gradients off."""
+"""What to write in place of a cut, by its reason, or by what has switched gradients off where there is no block."""
 
 NUMPY = "compute it with torch: numpy keeps no graph"
 """What to do about numbers that numpy computes with."""
-
-WITH_INDICES = {"topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"}
-"""Calls that give values, which have a derivative, and indices, which have none."""
-
-COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-"""Calls that a program writes as signs."""
-
 
 ONLY_PRINTED = re.compile(
     r"print\(|assert\b|(if|elif|while)\b|(log|logs|logger|logging|writer|wandb)\.|.*\.state_dict\("
@@ -75,15 +77,23 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
             f"{joined(map(in_code, cut.leaves))}.requires_grad_() before it is used again"
         )
     made = fixes.assigned_in(code) if cut.reason == "no_grad" or cut.call == "detach" else []
-    is_step = made and any(has(one, fixes.is_gradient) for one in case.statements_of(cut))  # to tensors that are new
-    if is_step and "requires_grad_" not in code and (leaves := fixes.as_leaf(code, made[0])):
-        return leaves
+    steps = (ast.unparse(one) for one in case.statements_of(cut) if has(one, fixes.is_gradient))  # to new tensors
+    leaves = [fixes.as_leaf(one, name) for one in steps for name in made[:1]]
+    if any(leaves) and "requires_grad_" not in code:
+        return leaves[0]
     if cut.reason == "detached":
         return mend_of_detach(case, cut, code)
     roots = {ast.unparse(one) for one in fixes.roots_in(parse(case.stop.code))} if case.stop is not None else set()
     is_unknown, off = cut.reason == "no_grad" and cut.switch in ("", LIBRARY), lines_of_switch(case, cut)
     number = fixes.decorated_line(case.graph.code, case.line_in_text(lines), cut.switch)
     return first_true(
+        (
+            cut.reason == "no_grad" and asks_within(case, cut),
+            (
+                f"compute {joined(roots)} from {joined(fixes.asked_in(case.code_of(case.line_of_stop)))} on under"
+                f" torch.enable_grad(), within {cut.switch}"
+            ),
+        ),
         (
             number,  # of all that the function computes, as a rollout for several passes does
             (
@@ -102,18 +112,30 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         (
             is_unknown,
             (is_unknown and fixes.through_library(without_other_cuts(case, cut) or code))
-            or SWITCHED.get(cut.switch, ""),
+            or CUT_MENDS.get(cut.switch, ""),
         ),
         (is_left_off(case, cut), "write torch.set_grad_enabled(True) where gradients are wanted again"),
         (
             True,
-            CUT_MENDS[cut.reason].format(switch=cut.switch)
+            CUT_MENDS["inference" if "inference_mode" in cut.switch else cut.reason].format(switch=cut.switch)
             + "".join(
                 f"; or give it another name than {name}, if the {name} of another line is meant"
                 for name in made
                 if name in roots and sum(name in fixes.targets_of(one) for one in case.assignments.lines) > 1
             ),
         ),
+    )
+
+
+def asks_within(case: Diagnosis, cut: GraphCut) -> bool:
+    """Return whether a call of autograd.grad fails where the same block, or decorator, switches gradients off."""
+    is_asked = "grad(" in case.code_of(case.line_of_stop) and "inference_mode" not in cut.switch  # which nothing ends
+    own = statements_at(case.graph.code, case.line_in_text(case.line_of_stop)) if is_asked else []
+    around = (one for one in statements_at(case.graph.code, case.line_in_text(case.line_of(cut.place))) if one in own)
+    return any(
+        ast.unparse(head) == cut.switch != ""
+        for one in around
+        for head in (*getattr(one, "items", ()), *getattr(one, "decorator_list", ()))
     )
 
 
@@ -249,7 +271,9 @@ def cut_clause(case: Diagnosis, cut: GraphCut, it: str, source: str = "") -> str
         )
     by = by_call(case, cut)
     sentence = CUT_SENTENCES[cut.reason].format(it=it, by=by, source=source, switch=cut.switch or ANY_SWITCH)
-    is_index = cut.reason == "no derivative" and cut.call in WITH_INDICES
+    is_index = cut.reason == "no derivative" and cut.call in (  # which gives values, too, and these have one
+        "topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin",
+    )  # fmt: skip
     return f"the indices of {by} have no derivative" if is_index else sentence
 
 
@@ -265,7 +289,9 @@ def by_call(case: Diagnosis, cut: GraphCut) -> str:
     own = case.expression_of(cut) if cut.call == "detach" else None
     if isinstance(own, ast.Call) and last_name(own) != cut.call:
         return f"{ast.unparse(own.func)}()"
-    return f".{cut.call}" if cut.call == "data" else COMPARISONS.get(cut.call) or f"{cut.call}()"
+    return {"data": ".data", "gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}.get(
+        cut.call, f"{cut.call}()"
+    )
 
 
 def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:

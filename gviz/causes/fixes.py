@@ -37,10 +37,6 @@ CREATORS = {
 }  # fmt: skip
 """Functions that take ``requires_grad``."""
 
-
-CUTS = {"detach", "detach_", "item", "tolist", "numpy", "data"}
-"""What leaves the graph, as a method or as an attribute."""
-
 FROM_NUMBERS = {"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "DoubleTensor"}
 """Functions of torch that make a tensor of numbers."""
 
@@ -641,7 +637,14 @@ def without_call(
     match new:
         case ast.Attribute(value, "data", context) if isinstance(context, ast.Load) or isinstance(value, ast.Name):
             return value
-        case ast.Call(ast.Attribute(owner, name), []) if name in CUTS:
+        case ast.Call(ast.Attribute(owner, name), []) if name in (
+            "detach",
+            "detach_",
+            "item",
+            "tolist",
+            "numpy",
+            "data",
+        ):
             return owner
         case ast.Call(ast.Attribute(ast.Name("math"), name), arguments, words) if name in MATH:
             return ast.Call(ast.Attribute(ast.Name("torch"), name), arguments, words)

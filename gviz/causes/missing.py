@@ -19,7 +19,7 @@ from gviz.causes.cuts import (
 )
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import parse, statements, statements_at
+from gviz.causes.syntax import has, parse, statements, statements_at
 from gviz.causes.training import made_text
 from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, Unlisted
 from gviz.text import joined
@@ -27,9 +27,6 @@ from gviz.trace.switches import LIBRARY
 
 GRADIENT = re.compile(r"([\w.\[\]'\"]+)\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
-
-PLAIN = {"List": ("plain list", "what is in it"), "Dict": ("plain dict", "what is in it")}
-"""What a module holds in place of a ModuleList, say, and what its parameters() do not list then."""
 
 SEVERAL = "has more than one element, and needs a gradient to start with"
 """What is said of a root that backward() is called on without a gradient."""
@@ -152,6 +149,7 @@ def cuts_of_older(facts: TensorFacts) -> list[GraphCut]:
         for cut in case.graph.breaks
         if (is_renamed and cut.is_used and cut.call != "grad")
         and not (case.line_of(cut.place) == facts.lines or makes_next_leaves(case, cut))
+        and not any(has(one, fixes.is_gradient) for one in case.statements_of(cut))  # it had one, then
     )
     parts = ((cut, ast.unparse(one)) for cut in cuts for one in ast.walk(case.expression_of(cut) or ast.Pass()))
     return [
@@ -295,7 +293,11 @@ def no_parameter(part: Unlisted) -> str:
     >>> no_parameter(Unlisted("net", "layers", "ModuleList"))
     'net.layers is a plain list, and net.parameters() does not list what is in it'
     """
-    kind, it = PLAIN.get(part.wrapper[-4:], ("buffer" if part.is_buffer else "plain tensor", "it"))
+    kind, it = first_true(
+        (part.wrapper.endswith("List"), ("plain list", "what is in it")),
+        (part.wrapper.endswith("Dict"), ("plain dict", "what is in it")),
+        (True, ("buffer" if part.is_buffer else "plain tensor", "it")),
+    )
     return f"{part.module}.{part.attribute} is a {kind}, and {part.module}.parameters() does not list {it}"
 
 

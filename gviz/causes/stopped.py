@@ -31,9 +31,6 @@ NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 WRITE_ANEW = "write the result into a new tensor; of a layer, leave out inplace=True"
 """What to do about a write where no line is known that would do without."""
 
-TRANSPOSES = ("AsStrided", "AsStridedBackward0", "TBackward0", "T")
-"""What PyTorch's message calls the transpose of a matrix."""
-
 _MAKER = re.compile(r"which is output \d+ of (?:\w+::)*(\w+)")
 
 
@@ -584,7 +581,9 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
         if ".step(" in code
         else into_new_tensor(case, code)
     )
-    is_made = (maker := _MAKER.search(stop.message)) is not None and maker[1] not in TRANSPOSES  # and is no leaf, then
+    is_made = (maker := _MAKER.search(stop.message)) is not None and (
+        maker[1] not in ("AsStrided", "AsStridedBackward0", "TBackward0", "T")  # as the transpose of a leaf may be
+    )
     leaf = "" if writes or saver is None or is_made else written_leaf(case, saver, shape_in(stop))
     if leaf:
         what = f"backward did not run: {leaf} was written in place after it had been saved{by} for backward"

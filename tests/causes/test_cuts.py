@@ -1113,3 +1113,72 @@ loss.backward()
 def test_the_call_of_a_class_or_of_what_is_imported_is_no_call_of_a_layer(tmp_path: Path, engine: str) -> None:
     # deque() hands on nothing of what forward() returns: D has no part of what was made under no_grad().
     assert why(graph_of(tmp_path, BUFFER, engine), "D").verdict == "frozen"
+
+
+SAMPLER = """\
+import torch
+net = torch.nn.Linear(2, 1)
+{head}def sample(n):
+    x = torch.ones(n, 2)
+    for k in range(2):
+        x.requires_grad_(True)
+        h = torch.tanh(net(x))
+        e = h.sum()
+        (g,) = torch.autograd.grad(e, x)
+        x = x - 0.1 * g
+    return x
+{call}
+"""
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("head", "call", "mend"),
+    [
+        (
+            "@torch.no_grad()\n",
+            "fake = sample(3)",
+            "compute e from x on under torch.enable_grad(), within torch.no_grad()",
+        ),
+        (
+            "",
+            "with torch.no_grad():\n    fake = sample(3)",
+            "take the line, and what is computed from it there, out of torch.no_grad()",
+        ),
+    ],
+)
+def test_a_sampler_without_gradients_that_asks_for_some_is_to_have_them_switched_on_within(
+    tmp_path: Path, engine: str, head: str, call: str, mend: str
+) -> None:
+    program = SAMPLER.format(head=head, call=call)
+    for name in ("net.weight", "x"):
+        cause = why(graph_of(tmp_path, program, engine), name)
+        assert (cause.verdict, cause.mend) in (("no_grad", mend), ("not trained", "none, unless it is to be trained"))
+        assert cause.verdict == "no_grad" or name == "x"
+    body = "        h = torch.tanh(net(x))\n        e = h.sum()\n"
+    on = program.replace(body, "        with torch.enable_grad():\n" + body.replace("        ", " " * 12))
+    if head:
+        assert graph_of(tmp_path, on, engine).stop is None
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_step_along_a_gradient_it_is_not_said_that_none_has_come(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(2, 1)
+def sample(n):
+    x = torch.ones(n, 2, requires_grad=True)
+    for k in range(2):
+        with torch.enable_grad():
+            e = net(x).sum()
+        e.backward()
+        x = x - 0.1 * x.grad
+    return x
+with torch.no_grad():
+    fake = sample(3)
+"""
+    cause = why(graph_of(tmp_path, program, engine), "x")
+    assert "no gradient came" not in cause.what
+    assert cause.mend == "x -= 0.1 * x.grad; and set its .grad to None after it, as backward() adds to it"

@@ -325,7 +325,7 @@ loss.backward()
         "no_grad",
         [9],
         (
-            "take the line, and what is computed from it there, out of "
+            "take the line, what is computed from it there, and what makes the tensors that it takes, out of "
             "torch.inference_mode(); or, if it is not to be trained, call w.requires_grad_(False)"
         ),
     ),

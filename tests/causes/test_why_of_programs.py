@@ -144,6 +144,8 @@ def test_the_call_of_a_network_in_a_block_without_gradients_is_the_line_to_blame
     assert (cause.verdict, lines_of(cause)[0]) == ("no_grad", line)
     assert f"switched off, by {switch}" in cause.what
     mend = "compute it outside of" if block[0] == "@" else "take the line, and what is computed from it there, out of"
+    if "inference_mode" in block:  # whose tensors autograd cannot use
+        mend = "take the line, what is computed from it there, and what makes the tensors that it takes, out of"
     assert cause.mend.startswith(f"{mend} {switch}")
 
 
