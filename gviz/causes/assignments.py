@@ -16,9 +16,6 @@ returns; and the name, of one of several results with its place, and with [] for
 STORES = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault", "put"}
 """Methods that put what they are given into what they are called on, besides those such as ``copy_``."""
 
-OF_SHAPE = {"shape", "size", "ndim", "dim", "numel", "dtype", "device"}
-"""Attributes of a tensor that hand on none of its numbers."""
-
 
 class Line(NamedTuple):
     """A statement, the function that it is in, and the blocks around it by their identity, the outermost first."""
@@ -50,7 +47,7 @@ class Carrier(NamedTuple):
         is_read = isinstance(node, ast.Call if self.is_result else ast.Name | ast.Attribute) and not is_stored(node)
         return (
             is_read
-            and last_name(node) in self.names
+            and not {last_name(node), f".{last_name(node)}"}.isdisjoint(self.names)  # with a dot that of a method
             and ast.unparse(getattr(node, "value", ast.Name(""))) not in SPACES  # as that of F.one_hot is
         )
 
@@ -125,7 +122,12 @@ class Assignments:
     def keys_read(self, source: ast.AST, function: ast.FunctionDef | None) -> Iterator[Key]:
         """Yield the variables, attributes and results of functions of which an expression reads more than the shape."""
         items: dict[ast.AST, str] = {}  # calls of which one item is taken: which
-        shapes = {part for node in ast.walk(source) if getattr(node, "attr", "") in OF_SHAPE for part in ast.walk(node)}
+        shapes = {
+            part
+            for node in ast.walk(source)
+            if getattr(node, "attr", "") in ("shape", "size", "ndim", "dim", "numel", "dtype", "device")
+            for part in ast.walk(node)
+        }
         for node in ast.walk(source):
             if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
                 items[node.value] = f"[{node.slice.value!r}]"

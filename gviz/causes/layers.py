@@ -38,9 +38,6 @@ WITHOUT_BIAS = "none: bias=False leaves it out"
 FITS = ("ok", "cleared", "accumulated")
 """Verdicts on gradients that may be compared with those of other layers, as backward has left them."""
 
-EVEN = ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
-"""Operations that hand on to all elements of their input the same gradient, if one comes to all of theirs."""
-
 
 class Layer(NamedTuple):
     """The parameters of a module.
@@ -184,7 +181,16 @@ def leaves_among(graph: Graph, ids: Collection[str]) -> set[str]:
 def below_sums(graph: Graph) -> Node | None:
     """Return the operation whose result the root is, be it the sum of its elements; None if there is no root."""
     at = graph.roots[0] if graph.roots else ""
-    while at and graph.inputs[at] and (graph.by_id[at].kind == "output" or graph.by_id[at].label.startswith(EVEN)):
+    while (
+        at
+        and graph.inputs[at]
+        and (
+            graph.by_id[at].kind == "output"
+            or graph.by_id[at].label.startswith(  # what hands on the same gradient to all elements, if it gets such
+                ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
+            )
+        )
+    ):
         at = graph.inputs[at][0].source
     return graph.by_id.get(at)
 

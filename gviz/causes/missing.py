@@ -7,7 +7,7 @@ import re
 from collections.abc import Set as AbstractSet
 
 from gviz.causes import fixes
-from gviz.causes.assignments import Key
+from gviz.causes.assignments import Key, line_numbers
 from gviz.causes.cuts import (
     at_cuts,
     clause_of_cuts,
@@ -19,7 +19,7 @@ from gviz.causes.cuts import (
 )
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import has, parse, statements, statements_at
+from gviz.causes.syntax import has, parse, parts_of_sum, statements, statements_at
 from gviz.causes.training import made_text
 from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, Unlisted
 from gviz.text import joined
@@ -607,16 +607,33 @@ def with_way_cut_off(facts: TensorFacts, cause: Cause) -> Cause:
 def comes_surely(case: Diagnosis, cut: GraphCut) -> bool:
     """Return whether numbers come to the line that makes the root, by variables that no other line gives a value.
 
-    And by results of functions that have one way out, and are called once; not out of a loop, of which one run is last.
+    The root is the line's target there, or, as the run tells, was made in it: in a function, of a sum or a product with
+    the numbers. And by results of functions that have one way out, and are called once; not out of a loop, of which one
+    run is last.
     """
     way, flows = case.way_of(cut) if cut.is_number else [], case.assignments
     lines = [flows.lines[one.statement] for one in way]
-    keys: list[Key] = [("()" if one.is_result else None, name) for one in way for name in one.names]
+    keys: list[Key] = [
+        ("()", name) if one.is_result else flows.key(ast.Name(name), line.function)
+        for one, line in zip(way, lines, strict=True)
+        for name in one.names
+    ]
     return (
-        case.root in [target for one in way[-1:] for target in fixes.targets_of(one.statement)]
+        any(
+            case.root in fixes.targets_of(one.statement)
+            or (
+                case.root_row is not None
+                and case.line_in_text(case.line_of(case.root_row.place)) in line_numbers(one.statement)
+                and any(
+                    part is case.expression_of(cut) or one.is_taking(part)
+                    for part in parts_of_sum(getattr(one.statement, "value", None))
+                )
+            )
+            for one in way[-1:]
+        )
         and all(flows.depth_of_loop(one, one) in (0, flows.depth_of_loop(one, lines[-1])) for one in lines)
         and all(len(flows.writers.get(key, ())) == 1 for key in keys)
-        and all(len(flows.readers.get(key, ())) == 1 for key in keys if key[0] == "()")
+        and all(len({*flows.readers.get(key, ())}) == 1 for key in keys if key[0] == "()")
     )
 
 

@@ -80,12 +80,6 @@ MENDS_OF_MATRICES = {
 }
 """What to do where the derivative of an operation on a matrix is not finite."""
 
-MENDS_OF_SLOPE = {
-    **dict.fromkeys(("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does, whose slope is 0 there"),
-    **dict.fromkeys(("sqrt", "rsqrt", "**", "norm", "acosh"), "add a small number, or clamp it"),
-}
-"""How to keep away from where a derivative is infinite."""
-
 GROWN = (
     "the numbers grow from one backward to the next: take a smaller learning rate, or torch.nn.utils.clip_grad_norm_"
 )
@@ -287,7 +281,11 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
         (
             True,
             f"keep the input of {sign} away from where its derivative is infinite: "
-            + MENDS_OF_SLOPE.get(sign, "clamp it"),
+            + first_true(
+                (sign in ("acos", "asin", "atanh"), "as {x}.clamp(-1 + 1e-6, 1 - 1e-6) does, whose slope is 0 there"),
+                (sign in ("sqrt", "rsqrt", "**", "norm", "acosh"), "add a small number, or clamp it"),
+                (True, "clamp it"),
+            ),
         ),
     )
     origin += ", backward" * (kind == "inf" or not is_local)  # the derivative of what is nan forward is nan, too

@@ -182,6 +182,16 @@ def operands_of_call(call: ast.Call) -> list[ast.expr]:
     return [*([] if owner is None or ast.unparse(owner) in SPACES else [owner]), *call.args]
 
 
+def parts_of_sum(value: ast.AST | None) -> list[ast.AST]:
+    """Return a value with what is added, multiplied and the like in it, and no part of a call or of a list.
+
+    >>> [[*map(ast.unparse, parts_of_sum(parse(one).body[0].value))] for one in ("a - b.item() * 2", "[a + b]")]
+    [['a - b.item() * 2', 'a', 'b.item() * 2', 'b.item()', '2'], ['[a + b]']]
+    """
+    sides = [getattr(value, name, None) for name in ("left", "right", "operand")]
+    return [value, *(part for side in sides for part in parts_of_sum(side))] if value is not None else []
+
+
 def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:
     """Return whether a call takes a tensor of the graph for one of its arguments; True for a function of the program.
 

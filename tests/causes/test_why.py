@@ -3511,6 +3511,43 @@ loss.backward()
 
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        ("def total():\n    return main() + 0.1 * w.pow(2).sum().item()\n", True),
+        ("def total():\n    part = float(w.pow(2).sum())\n    return main() - part\n", True),
+        ("def part():\n    return w.pow(2).sum().item()\ndef total():\n    return main() + part() / 2\n", True),
+        ("def both():\n    return main(), w.sum().item()\ndef total():\n    a, b = both()\n    return a + b\n", True),
+        (
+            "class Part:\n    def of(self):\n        return w.sum().item()\ndef total():\n    return main() + Part().of()\n",
+            True,
+        ),
+        (
+            "def both():\n    return main() * rate, rate * w.sum().item()\ndef total():\n    return both()[0] * 1\n",
+            False,
+        ),
+        ("def total():\n    return {'a': main() * rate, 'b': rate * w.sum().item()}['a'] * 1\n", False),
+        ("def total():\n    shown.append(w.sum().item())\n    return main() * rate\n", False),
+        ("def total():\n    return main() * (1 if w.sum().item() > 0 else 2)\n", False),
+    ],
+)
+def test_a_number_that_comes_into_the_root_within_a_function_is_told_as_at_the_end_of_one(
+    tmp_path: Path, engine: str, body: str, *, is_told: bool
+) -> None:
+    program = f"""\
+import torch
+w, x, rate, shown = torch.ones(2, requires_grad=True), torch.ones(2), 0.5, []
+def main():
+    return (w * x - 2).pow(2).sum()
+{body}loss = total()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "w")
+    assert (cause.verdict, "on another way, which may be meant, none comes" in cause.what) == ("ok", is_told)
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
 def test_a_gradient_that_an_earlier_backward_has_spoiled_is_said_to_be(tmp_path: Path) -> None:
     program = TWO.replace("torch.relu(u)", "torch.log(u) * w")
     cause = why(graph_of(tmp_path, program, roots=("two",)), "w")
