@@ -207,8 +207,10 @@ def words_for(obstacle: str) -> str:
     """Return what to do about a function, or a place in an expression, that no gradient goes through."""
     if obstacle.startswith(NUMPY_CALLS):
         return NUMPY
-    argument = "this argument of " if obstacle.endswith(")") else ""
-    return f"no gradient goes through {argument}{obstacle}: compute it with operations on tensors"
+    return (
+        f"no gradient goes through {'this argument of ' * obstacle.endswith(')')}{obstacle}:"
+        " compute it with operations on tensors"
+    )
 
 
 def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:

@@ -269,11 +269,16 @@ class Diagnosis:
         """Return the line that recorded an operation."""
         return self.line_of(node.place) if node is not None else ()
 
-    def line_of_own(self, node: Node) -> Lines:
-        """Return the line that called a Function of the program's own, and the lines at which it returns gradients."""
-        name = node.label.removesuffix("Backward")
-        kinds = (one for one in ast.walk(parsed(self.graph.code)) if isinstance(one, ast.ClassDef) and one.name == name)
-        steps = (part for kind in kinds for part in kind.body if getattr(part, "name", "") == "backward")
+    def line_of_own(self, label: str, node: Node | None = None) -> Lines:
+        """Return the line that called a Function of the program's own, if it is known, and those that return gradients.
+
+        Args:
+            label: of its operations.
+            node: the one that the call has recorded.
+        """
+        kinds = (one for one in ast.walk(parsed(self.graph.code)) if isinstance(one, ast.ClassDef))
+        bodies = (one.body for one in kinds if one.name == label.removesuffix("Backward"))
+        steps = (part for body in bodies for part in body if getattr(part, "name", "") == "backward")
         returns = (one.lineno for step in steps for one in ast.walk(step) if isinstance(one, ast.Return))
         return (*self.line_of_node(node), *(line for number in returns for line in self.line_of(Place(number))))
 

@@ -99,10 +99,9 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
             times = f"{layer.size / layers[largest].size:.0e} times that of {largest}"
             verdict, what = "vanishing", f"{name} is {times}, each in parts of its weights"
         if cause.verdict in FITS and verdict:
-            so_far = f"; {cause.what}" * bool(graph.code)  # which tells of hooks, if they have changed it
             yield cause._replace(
                 verdict=verdict,
-                what=f"the gradient of {what}{so_far}",
+                what=f"the gradient of {what}" + f"; {cause.what}" * bool(graph.code),  # which tells of hooks
                 lines=(*cause.lines, *lines * (cause.verdict == "cleared")),
                 mend=mend or MENDS[verdict],
                 is_meant=mend == WITHOUT_BIAS,

@@ -797,7 +797,7 @@ def without_trace(facts: TensorFacts) -> Cause | None:
         return facts.cause(
             "no gradient",
             f"the backward of {own.label.removesuffix('Backward')} gives no gradient for {of}",
-            case.line_of_own(own),
+            case.line_of_own(own.label, own),
             "return a gradient for each input in its backward",
         )
     if node.grad.hooks:

@@ -171,7 +171,7 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
         return facts.cause(
             "nan",
             f"{head}: {backward_of(own)} gives it",
-            case.line_of_own(own),
+            case.line_of_own(own.label, own),
             "look at what it returns",
         )
     origins = [row.name for row in case.rows.values() if row.is_leaf and first_turning(TensorFacts(case, row))]

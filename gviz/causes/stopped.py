@@ -54,8 +54,11 @@ def names_in_loop(case: Diagnosis, stop: Stop) -> list[str]:
     written = {fixes.written_in(one) or (fixes.targets_of(one) or [""])[0] for one in statements(stop.code)}
     loops = [one for one in case.assignments.lines if isinstance(one, ast.For) and ast.unparse(one.target) in written]
     names = [fixes.base_of(one.iter) for one in loops]
-    leaves = (row.name for row in case.rows.values() if row.is_leaf and row.requires_grad)
-    return [leaf for leaf in leaves if any(leaf.startswith((f"{name}.", f"{name}[")) for name in names)]
+    return [
+        row.name
+        for row in case.rows.values()
+        if row.is_leaf and row.requires_grad and any(row.name.startswith((f"{name}.", f"{name}[")) for name in names)
+    ]
 
 
 def is_behind_failure(facts: TensorFacts) -> bool:
@@ -163,6 +166,27 @@ def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
             *(case.line_of_backward if case.graph.failure is not None else ()),
             *(line for one in hooks for line in case.line_of(one.place)),
         ),
+        mend,
+    )
+
+
+def returned_wrongly(facts: TensorFacts, stop: Stop) -> Cause:
+    """Return the cause for what the backward of a Function of the program's own returns, and autograd refuses."""
+    label, words = re.findall(r"(\w+) returned (.*)", stop.message, re.DOTALL)[0]
+    numbers = re.findall(r"\[[\d, ]*\]|\d+", words)
+    mend = first_true(
+        ("number of" in words, f"return {numbers[0]}: one for each argument of forward() after ctx, be it None"),
+        ("position" in words, f"return None at position {numbers[0]}: that argument of forward() is no tensor"),
+        (
+            "shape" in words,
+            f"return there one of shape {numbers[-1]}: of what forward() has broadcast, the sum_to_size()",
+        ),
+        (True, "return there what it expects"),
+    )
+    return facts.cause(
+        "failed",
+        f"backward failed: that of {label.removesuffix('Backward')} has returned {words}",
+        (*facts.case.line_of_own(label), *facts.case.line_of_stop),
         mend,
     )
 
@@ -671,6 +695,7 @@ ANSWERS = {
     "One of the differentiated Tensors does not require grad": asked_of_none,
     "appears to not have been used in the graph": asked_in_vain,
     "derivative for ": without_derivative,
+    "Backward returned a": returned_wrongly,
     "' object has no attribute 'backward'": lambda facts, stop: (without_graph if facts.cuts else other_error)(
         facts, stop
     ),

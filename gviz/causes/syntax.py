@@ -167,8 +167,7 @@ def forms_of(function: ast.expr) -> list[CallForm]:
     """
     import_module("gviz.engine.nn.functional")  # which fills the table, the engine being below it
     name, space = last_name(function), SPACES.get(ast.unparse(function).rpartition(".")[0], "")
-    keys = (f"{space}.{name}", name)
-    return next((NAMES[key].forms for key in keys if key in NAMES), [])
+    return next((NAMES[key].forms for key in (f"{space}.{name}", name) if key in NAMES), [])
 
 
 def operands_of_call(call: ast.Call) -> list[ast.expr]:

@@ -141,8 +141,10 @@ def why(graph: Graph, name: str) -> Cause:
     facts = TensorFacts(case, case.rows[row.same_as or name])
     cause = missing.with_way_cut_off(facts, cause_of(facts))
     if row.same_as:
-        whose = f"{name} and {row.same_as} are one tensor, whose gradient is the sum over all its uses"
-        return cause._replace(name=name, what=f"{whose}. {cause.what}")
+        return cause._replace(
+            name=name,
+            what=f"{name} and {row.same_as} are one tensor, whose gradient is the sum over all its uses. {cause.what}",
+        )
     if not case.is_expression or row.expression is None:
         return cause
     text = row.expression

@@ -180,7 +180,7 @@ def zero(facts: TensorFacts) -> Cause:
     if own is not None:  # a gradient came to it that was not 0
         what = f"{head}: {backward_of(own)} gives 0"
         return with_other_ways(
-            facts, facts.cause("zero", what, case.line_of_own(own), "look at what it returns"), edges
+            facts, facts.cause("zero", what, case.line_of_own(own.label, own), "look at what it returns"), edges
         )
     if written := written_unseen(facts, edges, head):
         return written

@@ -421,3 +421,28 @@ loss.backward()
     cause = why(graph_of(tmp_path, program, engine, "a"), "other.weight")
     assert cause.what == "backward has not run on a, but on another"
     assert cause.mend == "gviz why SOURCE other.weight without --root tells of that one"
+
+
+RETURNED = {
+    "a gradient for a number": ("g * ctx.k, g.sum()", "position 2", "return None at position 2"),
+    "too many": ("g * ctx.k, None, g", "expected 2, got 3", "return 2: one for each argument of forward() after ctx"),
+    "too few": ("g * ctx.k", "expected 2, got 1", "return 2: one for each argument of forward() after ctx"),
+    "a wrong shape": ("g[:2], None", "[2] but expected shape compatible with [3]", "return there one of shape [3]"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("returned", "what", "mend"), RETURNED.values(), ids=RETURNED)
+def test_what_an_own_backward_returns_wrongly_is_told_at_its_line(
+    tmp_path: Path, returned: str, what: str, mend: str, engine: str
+) -> None:
+    program = (
+        "import torch\nclass Scale(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, k):\n"
+        "        ctx.k = k\n        return x * k\n    @staticmethod\n    def backward(ctx, g):\n"
+        f"        return {returned}\nx = torch.ones(3, requires_grad=True)\nScale.apply(x, 2.0).sum().backward()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "x")
+    assert (cause.verdict, [place.line for place, _ in cause.lines]) == ("failed", [9, 11]), cause
+    assert cause.what.startswith("backward failed: that of Scale has returned")
+    assert what in cause.what
+    assert cause.mend.startswith(mend)
