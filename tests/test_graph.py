@@ -168,6 +168,7 @@ FULL = Graph(
                 is_optimized=True,
                 written=Place(7),
                 optimizer=Place(8),
+                copied=Place(20),
                 first_norm=1.5,
                 steps=2,
                 idle_steps=1,

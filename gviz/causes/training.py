@@ -84,8 +84,12 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
     it was cut off now. None if there is no optimizer that has it, and another's steps do not use it.
     """
     if facts.cuts and facts.history.is_same_call and (facts.history.is_optimized or facts.history.is_updated):
-        what = f"an earlier run of this backward() has brought {facts.name} a gradient: this time comes none"
-        return facts.cause(facts.cuts[0].reason, f"{what}: {facts.clause_of_cuts}", *facts.at_cuts)
+        return facts.cause(
+            facts.cuts[0].reason,
+            f"an earlier run of this backward() has brought {facts.name} a gradient: this time comes none:"
+            f" {facts.clause_of_cuts}",
+            *facts.at_cuts,
+        )
     if is_unused(facts):
         return not_used(facts) if facts.history.is_optimized else None
     no_cut = f": {facts.case.root_name} is not made from it" * (not facts.cuts)
@@ -146,8 +150,12 @@ def is_unused(facts: TensorFacts) -> bool:
     """Return whether there is an optimizer, and no step has changed a leaf, though it has a gradient."""
     history = facts.history
     is_written = history.is_updated and not (history.is_optimized and history.idle_steps)  # and not only clamped
-    is_same = history.steps == history.still_steps and not is_written
-    return is_same and history.is_optimized is not None and facts.case.stop is None and facts.row.is_leaf
+    return (
+        (history.steps == history.still_steps and not is_written)
+        and history.is_optimized is not None
+        and facts.case.stop is None
+        and facts.row.is_leaf
+    )
 
 
 def is_unknown_to_optimizers(facts: TensorFacts) -> bool:
@@ -278,7 +286,7 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
     mend = missed_by_optimizer(facts)[1] or given_to_optimizer(facts) * (not case.optimized)  # of which each is told
-    is_fault = facts.history.put_in or case.has_idle_optimizer
+    is_fault = facts.history.put_in or facts.history.copied or case.has_idle_optimizer
     return facts.cause("not used", cause.what, cause.lines, mend) if mend and is_fault else None
 
 
@@ -325,7 +333,8 @@ def made_after(facts: TensorFacts, what: str) -> str:
 def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
     """Return the line that makes a leaf where an optimizer cannot have it, and the mend; nothing for another leaf.
 
-    Each call of a model makes it anew; or it is made, or comes to require a gradient, below the optimizer's line.
+    Each call of a model makes it anew; or it is made, or comes to require a gradient, below the optimizer's line; or
+    an optimizer has a copy in its place, of which the line is that of step().
     """
     case, optimizer = facts.case, facts.case.line_in_text(facts.case.line_of(facts.history.optimizer))
     functions = {one.statement.lineno: one.function for one in case.assignments.lines.values()}
@@ -343,7 +352,12 @@ def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
         is_later = number > optimizer and within is functions.get(optimizer, "")  # else nothing tells which ran first
         if line and (is_later or line == put_in):
             return line, made_after(facts, f"{line[0][0]}, where {facts.name} {what}")
-    return (), ""
+    copied = case.line_of(facts.history.copied)
+    mend = (
+        f"give the optimizer {facts.name} itself, in place of a tensor with the same numbers, of which this step()"
+        " finds no gradient; or compute the loss with that one"
+    )
+    return copied, mend * bool(copied)
 
 
 def accumulated(facts: TensorFacts) -> Cause:

@@ -379,6 +379,8 @@ class History(NamedTuple):
         written: where its memory was changed last before the graph used it; None where it was as it was made.
         optimizer: if none has the tensor, where the only one was made, or the only one that steps after a backward that
             came to the tensor; None where that may be several.
+        copied: if none has it, where one stepped that has another tensor with its numbers, and had no gradient of that
+            at any step.
         first_norm: its norm when a backward brought its first gradient; None where none has, or that is not known.
         steps: how many steps of optimizers have had a gradient of it to use; None if the run was ended early, so that
             more may have been to come.
@@ -428,6 +430,7 @@ class History(NamedTuple):
     is_optimized: bool | None = None
     written: Place | None = None
     optimizer: Place | None = None
+    copied: Place | None = None
     first_norm: float | None = None
     steps: int | None = 0
     still_steps: int = 0
@@ -1024,8 +1027,9 @@ def _fault(node: Node) -> str:
         return f"has the unknown kind {excerpt(repr(node.kind))}; one of {', '.join(KINDS)}"
     if node.recorded.slots < 0:
         return f"has {node.recorded.slots} slots"
-    is_blank = node.kind == "operation" and not node.label
-    return "is an operation without a label, such as 'MulBackward0'" if is_blank else ""
+    return (
+        "is an operation without a label, such as 'MulBackward0'" if node.kind == "operation" and not node.label else ""
+    )
 
 
 def _nesting_fault(graph: Graph) -> str:

@@ -264,6 +264,7 @@ class Lines:
             grad_cleared=self.place_if_any(record.cleared_at),
             was_used=record.was_used if is_cleared else is_there and (record.was_read or record.has_updated),
             was_early=is_cleared and record.cleared_in < gradients.calls.total(),
+            copied=self.place_if_any(gradients.copied(tensor) if is_optimized is False and brought else None),
             first_norm=record.first_norm,
             steps=record.steps if gradients.is_complete else None,
             arrivals=record.arrivals[record.chain],

@@ -60,8 +60,9 @@ class OutsideGraph:
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
         """Note a tensor that a call has taken out of its graph: ``detach_``, or ``requires_grad_`` with False."""
-        frozen = call._replace(cut_at=call.place, cut_by=name, reason="frozen", frozen=frozenset([ref(tensor)]))
-        record = frozen if name != "detach_" or self.detach_record is None else self.detach_record
+        record = (name == "detach_" and self.detach_record) or call._replace(
+            cut_at=call.place, cut_by=name, reason="frozen", frozen=frozenset([ref(tensor)])
+        )
         remember(self.records, tensor, record._replace(source=None, writes=False, began=call.began))
 
     def note_made(self, tensor: Any, call: CallRecord, args: tuple[Any, ...]) -> None:

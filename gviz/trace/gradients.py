@@ -143,8 +143,9 @@ class Gradients(Observer):
         """Begin to be told; also of what modules get."""
         super().attach(listener)
         nn = listener.engine.nn
-        clip = nn.utils.clip_grad_norm_
-        listener.replace(nn.utils, "clip_grad_norm_", wraps(clip)(partial(self.clip, clip)))
+        listener.replace(
+            nn.utils, "clip_grad_norm_", wraps(nn.utils.clip_grad_norm_)(partial(self.clip, nn.utils.clip_grad_norm_))
+        )
         if listener.is_own:
             admit = nn.Module._admit_
 
@@ -342,13 +343,42 @@ class Gradients(Observer):
         """Return how many gradients that the last backward of a leaf has brought were taken away unused, by the lines.
 
         There are none if steps have used each gradient that another backward brought the leaf, and the last one's for
-        other tensors, or would have, as it was another optimizer's turn: in a GAN, the discriminator's gradients of the
-        generator's loss are not meant to be used, nor are a model's where the program reads those of its data, as to
-        attack it.
+        other tensors, or would have, as it was another optimizer's turn, be it one that has made no step: in a GAN, the
+        discriminator's gradients of the generator's loss are not meant to be used, nor are a model's where the program
+        reads those of its data, as to attack it.
         """
         is_trained = any(record.used[one] == count for one, count in record.arrivals.items() if one != record.chain)
-        is_of_others = not record.idle_steps and record.chain in self.made_of
+        is_of_others = not record.idle_steps and (
+            record.chain in self.made_of
+            or any(
+                one.arrivals[record.chain] and not one.stepped_at and recall(self.optimized, leaf()) is not None
+                for leaf, one in self.records.values()
+            )
+        )
         return Counter() if is_trained and (is_of_others or record.chain in self.used) else +record.wasted[record.chain]
+
+    def copied(self, leaf: Any) -> Place | None:
+        """Return where an optimizer stepped that has a tensor with the numbers of a leaf, without a gradient each time.
+
+        None if there is none; one number in all places tells nothing, and a frozen parameter is to have no gradient.
+        """
+        own, parameter = numbers(leaf), self.listener.engine.nn.Parameter
+        others = [
+            (other, recall(self.records, other)) for one, _ in self.optimized.values() if (other := one()) is not None
+        ]
+        return next(
+            (
+                record.stepped_at
+                for other, record in others
+                if record is not None
+                and (record.idle_steps and not record.steps)
+                and (other.requires_grad or not isinstance(other, parameter))
+                and own.summary.smallest != own.summary.largest
+                and other.shape == leaf.shape
+                and numbers(other) == own
+            ),
+            None,
+        )
 
 
 @lru_cache

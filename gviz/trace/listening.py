@@ -151,7 +151,6 @@ class Listener:
         }
         self.on_call, self.on_write = self.told["has_called"], self.told["will_write"]
         self.on_share, self.on_detach = self.told["has_shared"], self.told["will_detach"]
-        self.on_lend = self.told["has_lent"]
 
     def __enter__(self) -> Self:
         """Put the wrappers in place."""
@@ -222,7 +221,7 @@ class Listener:
         is_alone, timed, is_torch = inputs_of is None, self.timed, not self.is_own
         writes = name == "numpy" or (is_torch and is_write(name))  # who has the array may write it
         on_call, is_shared, is_detaching = self.on_call, name == "detach", name == "detach_"
-        on_lend = self.on_lend if name in LENDS else ()
+        on_lend = self.told["has_lent"] if name in LENDS else ()
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -410,8 +409,11 @@ def is_write(name: str) -> bool:
     >>> [name for name in ("add_", "__iadd__", "__setitem__", "add", "__add__", "detach_") if is_write(name)]
     ['add_', '__iadd__', '__setitem__']
     """
-    is_update = name in OPERATORS and name[:3] == "__i"
-    return is_update or name == "__setitem__" or (name[-1:] == "_" and name[-2:] != "__" and name not in NO_WRITES)
+    return (
+        (name in OPERATORS and name[:3] == "__i")
+        or name == "__setitem__"
+        or (name[-1:] == "_" and name[-2:] != "__" and name not in NO_WRITES)
+    )
 
 
 def is_used_up(values: object) -> bool:

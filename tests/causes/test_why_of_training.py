@@ -1316,6 +1316,58 @@ def test_clipping_that_finds_no_gradient_is_told(tmp_path: Path, step: str, is_i
         assert (lines_of(cause), cause.mend) == ([number], "clip between backward() and step()")
 
 
+WRONG_TENSORS = {
+    "without a graph": ("[p.detach() for p in net.parameters()]", True),
+    "a deep copy": ("copy.deepcopy(net).parameters()", True),
+    "new leaves": ("[p.detach().clone().requires_grad_() for p in net.parameters()]", True),
+    "of another layer": ("nn.Linear(3, 3).parameters()", False),
+    "of a frozen copy": ("copy.deepcopy(net).requires_grad_(False).parameters()", False),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("tensors", "is_copy"), WRONG_TENSORS.values(), ids=WRONG_TENSORS)
+def test_an_optimizer_of_copies_is_told_beside_one_that_trains_the_rest(
+    tmp_path: Path, tensors: str, is_copy: bool, engine: str
+) -> None:
+    program = LOOP.replace("*net.parameters(), *head", f"*{tensors}, *head").replace(
+        "import torch", "import copy, torch", 1
+    )
+    graph = graph_of(tmp_path, program.format(CASES["sound"][0]), engine)
+    cause = why(graph, "net.weight")
+    assert (cause.verdict, cause.is_wrong) == (("not used", True) if is_copy else ("not trained", False)), cause
+    assert ("give the optimizer net.weight itself" in cause.mend) == is_copy, cause
+    assert why(graph, "head.weight").verdict == "ok"
+
+
+CRITIC = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+G, C = nn.Linear(2, 2), nn.Linear(2, 1)
+og, oc = torch.optim.SGD(G.parameters(), 0.1), torch.optim.SGD(C.parameters(), 0.1)
+for i in range(3):
+    oc.zero_grad()
+    (C(G(torch.randn(8, 2)).detach()).mean() - C(torch.randn(8, 2)).mean()).backward()
+    oc.step()
+    og.zero_grad()
+    (-C(G(torch.randn(8, 2))).mean()).backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_step_that_the_generator_lacks_takes_no_gradient_of_the_critic_away(tmp_path: Path, engine: str) -> None:
+    graph = graph_of(tmp_path, CRITIC, engine)
+    assert [why(graph, name).verdict for name in ("C.bias", "C.weight", "G.weight")] == [
+        "ok",
+        "accumulated",
+        "not used",
+    ]
+    pair = "og, oc = torch.optim.SGD(G.parameters(), 0.1), torch.optim.SGD(C.parameters(), 0.1)"
+    one = CRITIC.replace(pair, "og = oc = torch.optim.SGD([*G.parameters(), *C.parameters()], 0.1)")
+    assert why(graph_of(tmp_path, one, engine), "C.bias").verdict == "taken away"
+
+
 USED_UP = {
     "given to the optimizer": ("net.parameters()", "params", "params", True),
     "inside of a filter": ("filter(lambda p: p.requires_grad, net.parameters())", "params", "params", True),
