@@ -61,13 +61,14 @@ class TensorFacts:
         cut, case = self.row.broken, self.case
         if cut is None:
             return next(self.cuts_to_numbers, None)
-        same = [  # of one line that has run twice, with gradients switched off here and there, its own run
+        same = [  # a line may have been called from several, with gradients switched off here and there
             one
             for one in case.graph.breaks
-            if cut.span and (one.span, one.call, one.switch) == (cut.span, cut.call, cut.switch)
+            if case.line_of(one.place) == case.line_of(cut.place)
+            and (one.call, one.reason) == (cut.call, cut.reason)
+            and (one.reason == "no_grad" or one.span == cut.span)
         ]
-        # A layer's own line runs in each block that calls it.
-        return min(same, key=lambda one: str(one.place) != str(cut.place))._replace(source=cut.source) if same else cut
+        return same[0]._replace(source=cut.source, span=cut.span) if same else cut
 
     @property
     def cuts_to_numbers(self) -> Iterator[GraphCut]:
@@ -86,6 +87,12 @@ class TensorFacts:
     def cuts(self) -> list[GraphCut]:
         """What has cut off the ways between it and the root."""
         return cuts_to_blame(self.case, self.row)
+
+    @cached_property
+    def last_cut(self) -> GraphCut | None:
+        """The last cut of what was made from it, be it that nothing tells of what comes to the root."""
+        cuts = (one for one in reversed(self.case.graph.breaks) if self.name in one.leaves)
+        return next((one for one in cuts if not one.is_of_leaves and one.place), None)
 
     @cached_property
     def at_cuts(self) -> tuple[Lines, str]:

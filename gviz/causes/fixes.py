@@ -49,8 +49,6 @@ MATH = {
 VIEWS = {"data", "T", "mT", "H", "mH", "real", "imag"}
 """Attributes of a tensor that share its memory."""
 
-_BACKWARD = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+\(\))*\.backward\s*\((?:\s*\[?\s*([A-Za-z_]\w*))?")
-
 IDLE = "idle"
 """Said of a statement that would assign what is there already."""
 
@@ -224,12 +222,11 @@ def named_in(code: str) -> str:
 
     >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
     ('loss', 'loss', 'a')
-    >>> named_in("h, = torch.autograd.grad(g, x)")
-    'g'
+    >>> named_in("h, = torch.autograd.grad(g, x)"), named_in("out.loss.backward()"), named_in("y.exp().sum().backward()")
+    ('g', 'out.loss', '')
     """
-    names = [name for match in _BACKWARD.finditer(code) for name in match.groups()]
-    names += (ast.unparse(one).removesuffix(".sum()") for one in roots_in(parse(code)) if ".grad(" in code)
-    return next((name for name in names if name not in (None, "autograd", "torch")), "")
+    texts = (re.sub(r"(\.(sum|mean)\(\))+$", "", ast.unparse(one)) for one in roots_in(parse(code)))
+    return next((one for one in texts if ".grad(" in code or re.fullmatch(r"[A-Za-z_][\w.]*", one)), "")
 
 
 def summed(line: str) -> str:

@@ -513,8 +513,7 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     if last := next(uses, None):
         what = f"{what}: {last.name} is, and {root} does not use it"
         return what, case.line_of(last.place), f"use {last.name} where {root} is computed, or in a loss of its own"
-    deep = (cut for cut in reversed(case.graph.breaks) if name in cut.leaves and not cut.is_of_leaves and cut.place)
-    if cut := next(deep, None):
+    if cut := facts.last_cut:
         lines, mend = at_cuts(case, [cut._replace(others=())])
         way = f", on its way to {cut.others[0]}" if cut.others else ""
         used = "" if cut.others else f"; and use it where {root} is computed, if that does not"

@@ -82,7 +82,11 @@ def ways_lost(case: Diagnosis) -> dict[object, TensorFacts]:
     return {
         one.is_frozen_in_optimizer or tuple(cut.place for cut in one.cuts): one
         for one in leaves
-        if not one.is_of_other_call and (one.is_frozen_in_optimizer or (one.row.requires_grad and one.cuts))
+        if not one.is_of_other_call
+        and (
+            one.is_frozen_in_optimizer
+            or (one.row.requires_grad and (one.cuts or (one.history.is_optimized and one.last_cut)))
+        )
     }
 
 
@@ -335,14 +339,18 @@ def beside_cuts(facts: TensorFacts, stop: Stop) -> Cause | None:
     own, head = TensorFacts(case, root).own_cut if root else None, f"backward did not run: {name} has no graph; "
     others = (TensorFacts(case, one) for one in case.rows.values() if facts.row is root and one.requires_grad)
     behind = next((one for one in others if one.cuts), facts) if own is None else facts
-    if facts.cuts and facts.row is not root and facts.history.is_optimized is False:
+    is_other = (  # nothing of it has come to what has cut off the root
+        (facts.row is not root and facts.row.requires_grad and not facts.cuts)
+        and (own is not None and bool(own.leaves) and facts.name not in own.leaves)
+    )
+    if (facts.cuts or is_other) and facts.row is not root and facts.history.is_optimized is False:
         return facts.cause(
             "not trained",
             f"{head}and no optimizer has {facts.name}",
             case.line_of_stop,
             "none, unless it is to be trained",
         )
-    cause = outside(TensorFacts(case, root), head) if root is not None and not facts.is_frozen_in_optimizer else None
+    cause = None if root is None or facts.is_frozen_in_optimizer or is_other else outside(TensorFacts(case, root), head)
     if behind.cuts and not (is_within(facts, own) or facts.is_frozen_in_optimizer or facts.name in case.frozen):
         (lines, mend), what = behind.at_cuts, f"{head}{behind.clause_of_cuts}"
         cause = facts.cause(behind.cuts[0].reason, what, lines, mend)

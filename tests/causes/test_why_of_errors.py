@@ -446,3 +446,57 @@ def test_what_an_own_backward_returns_wrongly_is_told_at_its_line(
     assert cause.what.startswith("backward failed: that of Scale has returned")
     assert what in cause.what
     assert cause.mend.startswith(mend)
+
+
+CRITICS = """\
+import torch
+from torch import nn
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q = nn.Linear(2, 1)
+    def forward(self, x):
+        return self.q(x)
+critic, target = Critic(), Critic()
+opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+x = torch.ones(3, 2)
+with torch.no_grad():
+    wanted = 0.9 * target(x)
+    q = critic(x)
+loss = (q - wanted).pow(2).mean()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_two_calls_of_one_layer_without_gradients_the_one_that_a_root_is_made_of_is_blamed(
+    tmp_path: Path, engine: str
+) -> None:
+    graph = graph_of(tmp_path, CRITICS, engine)
+    for name in ("critic.q.weight", "loss"):
+        assert lines_of(why(graph, name))[-1] == 14
+    assert why(graph, "target.q.weight").verdict == "not trained"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_has_cut_off_a_root_is_not_blamed_for_a_leaf_that_it_has_not_cut_off(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+net, scale = torch.nn.Linear(2, 1), torch.zeros(1, requires_grad=True)
+net_opt, opt = torch.optim.SGD(net.parameters(), lr=0.1), torch.optim.SGD([scale], lr=0.1)
+class Temperature:
+    @property
+    def value(self):
+        return scale.exp().item()
+temperature = Temperature()
+out = net(torch.ones(3, 2))
+(temperature.value * out).mean().backward()
+net_opt.step()
+loss = (temperature.value * (out.detach() + 2)).mean()
+loss.backward()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    cause = why(graph, "scale")
+    assert lines_of(cause) == [13, 7], cause
+    assert cause.mend == "return scale.exp(); and use it where loss is computed, if that does not"
+    assert not why(graph, "net.weight").is_wrong
