@@ -746,7 +746,7 @@ def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
         )
         or case.stop is not None
         or facts.history.is_optimized
-        or GRADIENT.search(code)
+        or (GRADIENT.search(code) and not facts.history.is_updated)  # that of others
     ):
         return facts.cause("backward not run", RETURNS, lines, mend)
     return (

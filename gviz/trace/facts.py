@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
@@ -53,6 +53,11 @@ def flat(value: object, most: int = sys.maxsize, nests: tuple[Any, ...] = (list,
         else:
             count += 1
             yield item
+
+
+def listed(value: Any, kind: type) -> Any:
+    """Return what can be read once, as ``net.parameters()``, or is no list, as a tuple; anything else as it is."""
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, kind | list | tuple | dict) else value
 
 
 def tensors_in(value: object, kind: type) -> Iterator[Any]:

@@ -154,6 +154,8 @@ class Listener:
 
     def __enter__(self) -> Self:
         """Put the wrappers in place."""
+        if self.told["has_called"]:  # within what an observer puts around it, who lists what it is given
+            self.replace(self.engine.autograd, "grad", self.wrapper_of(self.engine.autograd.grad, "grad"))
         for one in self.observers:
             one.attach(self)
         if self.told["has_called"]:
@@ -309,10 +311,10 @@ class Listener:
 
     # ---------------------------------------------------------------- the engines
     def listen_to_classes(self) -> None:
-        """Tell of calls of Functions and of ``autograd.grad``; and of gviz's own layers."""
-        module, function = self.engine.autograd, self.engine.autograd.Function
-        self.replace(function, "apply", classmethod(self.wrapper_of(function.apply.__func__, "apply")))
-        self.replace(module, "grad", self.wrapper_of(module.grad, "grad"))
+        """Tell of calls of Functions, and of gviz's own layers."""
+        self.replace(
+            (own := self.engine.autograd.Function), "apply", classmethod(self.wrapper_of(own.apply.__func__, "apply"))
+        )
         if self.is_own:  # PyTorch's call functions that are listened to
             layer = class_of_calls(self.engine)
             calling = self.wrapper_of(
@@ -324,8 +326,11 @@ class Listener:
             cut = self.wrapper_of(lambda data, kind, flag: make(kind, data, flag), "detach")
 
             def new(kind: type, data: Any = None, requires_grad: object = True) -> Any:
-                is_cut = getattr(data, "requires_grad", False)
-                return cut(data, kind, requires_grad) if is_cut else make(kind, data, requires_grad)
+                return (
+                    cut(data, kind, requires_grad)
+                    if getattr(data, "requires_grad", False)
+                    else make(kind, data, requires_grad)
+                )
 
             self.replace(self.engine.nn.Parameter, "__new__", staticmethod(new))
 

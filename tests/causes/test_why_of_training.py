@@ -2436,3 +2436,52 @@ for i in range(3):
     cause = why(graph_of(tmp_path, program, engine), "x")
     assert (cause.verdict, cause.is_wrong) == ("not trained", False)
     assert cause.mend.startswith("none, if it is not to be trained, and nothing reads its .grad; else opt = ")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("call", ["torch.autograd.grad(loss, {})", "loss.backward(inputs={})"])
+@pytest.mark.parametrize("given", ["net.parameters()", "dict(net.named_parameters()).values()"])
+def test_what_autograd_is_asked_for_may_be_listed_once_alone(
+    tmp_path: Path, given: str, call: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+net = torch.nn.Linear(2, 1)
+for i in range(2):
+    loss = net(torch.ones(3, 2)).pow(2).mean()
+    grads = {call.format(given)} or [p.grad for p in net.parameters()]
+    with torch.no_grad():
+        for p, g in zip(net.parameters(), grads):
+            p -= 0.1 * g
+            p.grad = None
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert cause.verdict in ("ok", "cleared"), cause
+    assert "other tensors" not in cause.what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_that_the_gradient_of_another_tensor_is_read_is_no_fault_of_one_that_the_program_writes_itself(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import copy
+import torch
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(3, 2)
+for i in range(2):
+    opt.zero_grad()
+    learner = copy.deepcopy(net)
+    inner = torch.autograd.grad(learner(x).pow(2).mean(), learner.parameters())
+    with torch.no_grad():
+        for p, g in zip(learner.parameters(), inner):
+            p.sub_(0.1 * g)
+    loss = learner(x + 1).pow(2).mean()
+    outer = torch.autograd.grad(loss, learner.parameters())
+    for p, g in zip(net.parameters(), outer):
+        p.grad = g if p.grad is None else p.grad + g
+    opt.step()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    assert [why(graph, name).verdict for name in ("net.weight", "learner.weight")] == ["ok", "ok"]

@@ -23,7 +23,7 @@ from gviz.sources.script.hooks import ScriptHooks
 from gviz.sources.script.names import named_tensors, shallow
 from gviz.sources.script.program import GVIZ, Script
 from gviz.trace import Trace
-from gviz.trace.facts import ByTensor, recall, remember
+from gviz.trace.facts import ByTensor, listed, recall, remember
 from gviz.trace.listening import Listener, Observer
 from gviz.trace.versions import Versions
 from gviz.walk import (
@@ -213,12 +213,14 @@ class Calls(Observer):
         def function(*args: Any, **kwargs: Any) -> Any:
             if self.is_running or in_transform(self.engine):  # called by another backward
                 return original(*args, **kwargs)
+            args = tuple(listed(one, self.engine.Tensor) for one in args)
+            kwargs = {key: listed(one, self.engine.Tensor) for key, one in kwargs.items()}
             arguments = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
             tensors = as_several(arguments.get("tensors"))
-            is_right = all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors)
             noted_tensors, leaves = list[Any](), list[Any]()
             hearing: AbstractContextManager[None] = nullcontext()
-            if tensors and is_right and self.is_read:  # if not right, the engine says what is wrong
+            # of anything but tensors the engine says what is wrong
+            if tensors and self.is_read and all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors):
                 self.count += name != "grad"
                 with self.listener.quiet():
                     noted_tensors, leaves, hearing = self.note_call(name, tensors, arguments)
@@ -260,8 +262,9 @@ class Calls(Observer):
         place, names = self.caller()
         # the table may be asked for of an earlier call
         by_name = named_tensors(names, [self.engine], asked=self.options.roots) if self.options.roots else {}
-        called = set(map(id, tensors))
-        self.roots |= {name: by_name[name] for name in self.options.roots if id(by_name.get(name)) in called}
+        self.roots |= {
+            name: by_name[name] for name in self.options.roots if any(by_name.get(name) is tensor for tensor in tensors)
+        }
         tensors_by_name = [one for one in (by_name or names).values() if issubclass(type(one), self.engine.Tensor)]
         noted_tensors = list(
             {
