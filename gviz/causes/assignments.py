@@ -69,14 +69,14 @@ class Assignments:
         self.readers: dict[Key, list[Line]] = {}
         self.lists: set[Key] = set()
         self.loops: set[int] = set()  # blocks by their identity
-        self.no_modules = {  # names whose call is no call of a layer: print(), those of imports and of classes
-            *dir(builtins),
-            *(
-                getattr(one, "asname", None) or one.name
-                for one in ast.walk(parsed(program))
-                if isinstance(one, ast.alias | ast.ClassDef)
-            ),
+        nodes = [*ast.walk(parsed(program))]
+        self.records = {"dict", "SimpleNamespace", *(one.name for one in nodes if isinstance(one, ast.ClassDef))} | {
+            last_name(one.targets[0])  # whose call gives what holds several values
+            for one in nodes
+            if isinstance(one, ast.Assign) and last_name(one.value) in ("namedtuple", "NamedTuple")
         }
+        imported = (one.asname or one.name for one in nodes if isinstance(one, ast.alias))
+        self.no_modules = {*dir(builtins), *self.records, *imported}  # names whose call is no call of a layer
         self.collect(parsed(program))
         for line in self.lines.values():
             for key in self.keys_replaced(line):
@@ -150,7 +150,15 @@ class Assignments:
         )
 
     def flows_of(self, line: Line) -> Iterator[tuple[ast.AST, list[Key]]]:
-        """Yield the expressions of a statement, each with what comes to hold its value.
+        """Yield the expressions of a statement, each with what comes to hold its value; of a record with nothing.
+
+        Of several values in a dictionary, a tuple, or an object of a class, nobody tells which one is read.
+        """
+        for source, keys in self.all_flows_of(line):
+            yield source, [] if isinstance(source, ast.Dict | ast.Tuple) or last_name(source) in self.records else keys
+
+    def all_flows_of(self, line: Line) -> Iterator[tuple[ast.AST, list[Key]]]:
+        """Yield the expressions of a statement, each with what comes to hold its value, or an object that has it.
 
         These are its targets, lists, parameters, and the result of its function.
         """
@@ -167,7 +175,7 @@ class Assignments:
                 key = self.key(call.func.value, function)
                 self.lists |= {key} if name in STORES else set()
                 yield from ((value, [key]) for value in (*call.args, *(value for _, value in words)))
-            for one in self.functions.get(self.callee(call), ()):
+            for one in [other for other in self.functions.get(self.callee(call), ()) if other is not function]:
                 own = [arg.arg for arg in (*one.args.posonlyargs, *one.args.args) if arg.arg != "self"]
                 for to, value in (*zip(own, call.args, strict=False), *words):
                     yield value, [(one, to)] if to else []

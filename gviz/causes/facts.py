@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from gviz.causes.assignments import STORES
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code
 from gviz.causes.fixes import FROM_NUMBERS
@@ -77,10 +76,7 @@ class TensorFacts:
         for cut in case.graph.breaks if any(name in self.code for name in FROM_NUMBERS) else ():
             # Numbers of what is used as it is may be for a log.
             pair = case.pair_of(cut) if cut.is_number and not cut.is_used and case.is_in_text(cut) else None
-            way = case.assignments.way(*pair, own, own) if pair is not None else []
-            stores = [call for one in way for call in calls_of(one.statement, *STORES)]
-            is_one_of_several = any(isinstance(part, ast.Tuple | ast.Dict) for call in stores for part in call.args)
-            if way and not is_one_of_several:  # of which nobody tells which is read
+            if pair is not None and case.assignments.way(*pair, own, own):
                 yield cut
 
     @cached_property

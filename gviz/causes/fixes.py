@@ -62,8 +62,12 @@ def decorated_line(program: str, number: int, decorator: str) -> int:
     >>> decorated_line("@torch.no_grad()\ndef f(x):\n    return net(x)", 3, "torch.no_grad()")
     1
     """
-    around = (one for one in statements_at(program, number) if isinstance(one, ast.FunctionDef))
-    above = [one.lineno for function in around for one in function.decorator_list if ast.unparse(one) == decorator]
+    above = [
+        one.lineno
+        for function in statements_at(program, number)
+        for one in getattr(function, "decorator_list", ())
+        if ast.unparse(one) == decorator
+    ]
     return above[-1] if above else 0
 
 
@@ -668,6 +672,7 @@ def stack_of(torch: ast.expr, parts: ast.expr, taken: Collection[ast.AST], funct
             tensors = [one for one in elements if one in taken] or [
                 one for one in elements if any(isinstance(part, ast.Name) for part in ast.walk(one))
             ]
-            tensor = ast.Attribute(torch, "tensor")
-            parts = ast.List([one if one in tensors else ast.Call(tensor, [one], []) for one in elements])
+            parts = ast.List(
+                [one if one in tensors else ast.Call(ast.Attribute(torch, "tensor"), [one], []) for one in elements]
+            )
     return ast.Call(ast.Attribute(torch, function), [parts], [])

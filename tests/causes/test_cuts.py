@@ -1182,3 +1182,43 @@ with torch.no_grad():
     cause = why(graph_of(tmp_path, program, engine), "x")
     assert "no gradient came" not in cause.what
     assert cause.mend == "x -= 0.1 * x.grad; and set its .grad to None after it, as backward() adds to it"
+
+
+RECORD = """\
+from collections import namedtuple
+from dataclasses import dataclass
+import torch
+from torch import nn
+{head}
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 3), nn.Linear(3, 1)
+    def forward(self, x):
+        h = self.body(x)
+        y = self.head(h.detach())
+        norm = h.norm().item()
+        return {value}
+net = Net()
+for i in range(2):
+    out = net(torch.ones(2, 4))
+    loss = {y}.pow(2).mean()
+    loss.backward()
+"""
+
+RECORDS = {
+    "dictionary": ("", "{'y': y, 'norm': norm}", "out['y']"),
+    "namedtuple": ("Out = namedtuple('Out', 'y norm')", "Out(y, norm)", "out.y"),
+    "dataclass": ("@dataclass\nclass Out:\n    y: torch.Tensor\n    norm: float", "Out(y=y, norm=norm)", "out.y"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", RECORDS)
+def test_of_several_values_in_one_object_a_number_is_not_said_to_come_to_the_root(
+    tmp_path: Path, case: str, engine: str
+) -> None:
+    head, value, y = RECORDS[case]
+    cause = why(graph_of(tmp_path, RECORD.format(head=head, value=value, y=y), engine), "net.body.weight")
+    assert "item" not in cause.what
+    assert cause.mend == "y = self.head(h)", cause
