@@ -397,13 +397,18 @@ def stepped_later(facts: TensorFacts) -> Cause:
 
 
 def beside_functions(facts: TensorFacts) -> Cause:
-    """Return the cause for a leaf of a program that asks autograd itself for the gradients, those of other tensors."""
-    asked_at = facts.case.line_of(facts.history.grad_of_others)
+    """Return the cause for a leaf of a program that asks autograd itself, or torch.func, for the gradients."""
+    asked_at, name = facts.case.line_of(facts.history.grad_of_others), facts.name
     return facts.cause(
         "not trained",
-        f"nothing calls backward(): gradients come from {asked_at[0][0]}, for other tensors than {facts.name}",
+        f"nothing calls backward(): gradients come from {asked_at[0][0]}, "
+        + (  # of torch.func, which computes with tensors of its own, nobody knows
+            f"for other tensors than {name}"
+            if "autograd.grad(" in facts.case.code_of(asked_at)
+            else "which sets no .grad"
+        ),
         asked_at,
-        f"none, unless {facts.name} is to be trained",
+        f"none, unless backward() is to train {name}",
     )
 
 
