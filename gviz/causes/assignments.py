@@ -210,7 +210,7 @@ class Assignments:
             key, writer = here
             for line in [one for one in self.readers.get(key, ()) if not self.is_overwritten(key, writer, one)]:
                 if not ends.isdisjoint(line_numbers(line.statement)):
-                    return self.carriers(here, line, before)
+                    return self.carriers(here, line, before, last)
                 for source, keys in self.flows_of(line):
                     if key in self.keys_read(source, line.function):
                         new = [(one, line) for one in keys if (one, line) not in before]
@@ -220,10 +220,14 @@ class Assignments:
         return []
 
     def carriers(
-        self, here: tuple[Key, Line] | None, last: Line, before: dict[tuple[Key, Line], tuple[Key, Line] | None]
+        self,
+        here: tuple[Key, Line] | None,
+        line: Line,
+        before: dict[tuple[Key, Line], tuple[Key, Line] | None],
+        last: AbstractSet[int],
     ) -> list[Carrier]:
-        """Return the statements of a way, which is known from its end on."""
-        carriers, line = list[Carrier](), last
+        """Return the statements of a way, which is known from its end on; a function keeps nothing until its next call."""
+        carriers = list[Carrier]()
         while here is not None:
             key, writer = here
             is_list, names = key in self.lists, frozenset([key[1].partition("[")[0]])
@@ -233,7 +237,10 @@ class Assignments:
                 or isinstance(writer.statement, ast.AugAssign)
                 or (is_list and key not in self.keys_replaced(writer))
             )
-            is_of_call = isinstance(key[0], ast.FunctionDef) and self.depth_of_loop(writer, line) == 0
+            is_of_call = isinstance(key[0], ast.FunctionDef) and (
+                self.depth_of_loop(writer, line) == 0
+                or last.isdisjoint(range(key[0].lineno, (key[0].end_lineno or key[0].lineno) + 1))
+            )
             is_lost = key[0] == "()" or is_of_call or self.is_overwritten(key, writer, line, is_carried=True)
             carriers.append(Carrier(line.statement, names, is_list, is_growing and not is_lost, key[0] == "()"))
             line, here = writer, before[here]

@@ -1222,3 +1222,23 @@ def test_of_several_values_in_one_object_a_number_is_not_said_to_come_to_the_roo
     cause = why(graph_of(tmp_path, RECORD.format(head=head, value=value, y=y), engine), "net.body.weight")
     assert "item" not in cause.what
     assert cause.mend == "y = self.head(h)", cause
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_variable_of_a_function_keeps_nothing_for_the_next_backward(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+layers, heads = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)]), nn.ModuleList([nn.Linear(2, 1), nn.Linear(2, 1)])
+def forward(x):
+    outs = []
+    for layer, head in zip(layers, heads):
+        x = torch.tanh(layer(x)).detach()
+        outs.append(head(x))
+    return outs
+for i in range(2):
+    loss = sum(out.pow(2).mean() for out in forward(torch.ones(3, 2)))
+    loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "layers.0.weight")
+    assert cause.mend == "x = torch.tanh(layer(x))", cause
