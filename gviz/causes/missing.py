@@ -722,6 +722,7 @@ def not_run(facts: TensorFacts) -> Cause:
             case.line_of(facts.history.brought) or (*facts.lines, *made),
             f"gviz why SOURCE {name} without --root tells of that one"
             + f"; else {case.call_of_backward}" * (facts.is_leaf_of_graph and not case.is_freed),
+            f"if {case.root_name} needs no backward() of its own, as a part of another root" * facts.is_used,
         )
         if any(one.history.brought for one in case.rows.values())
         else facts.cause(
