@@ -432,9 +432,20 @@ def cut_off(facts: TensorFacts) -> Cause:
     if unlisted is not None and facts.row.requires_grad:
         own, more = made_parameter(facts, unlisted)
         what, lines, mend = f"{what}; besides, {no_parameter(unlisted)}", (*lines, *own), f"{mend}; and {more}"
-    is_asked = facts.history.autograd_grad is not None and facts.history.is_optimized is False
+    is_trained = case.has_run or case.stop or case.is_expression or facts.history.is_optimized is not None
     return facts.cause(
-        facts.cuts[0].reason, what, lines, mend, f"if torch.autograd.grad alone is to use {name}" * is_asked
+        facts.cuts[0].reason,
+        what,
+        lines,
+        mend,
+        f"if torch.autograd.grad alone is to use {name}"
+        if facts.history.autograd_grad is not None and facts.history.is_optimized is False
+        else "if nothing is to be trained"  # as where a model predicts
+        * (
+            not is_trained
+            and ".backward(" not in case.graph.code
+            and all("no_grad" in one.switch or "inference" in one.switch for one in facts.cuts)
+        ),
     )
 
 

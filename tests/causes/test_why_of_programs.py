@@ -2240,3 +2240,19 @@ def test_a_mend_for_an_optimizer_without_a_step_tells_of_its_name(tmp_path: Path
     cause = why(graph_of(tmp_path, program, "gviz"), "a.weight")
     assert cause.verdict == "not used"
     assert cause.mend.endswith("if its name is now another's, give each a name of its own")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("switch", ["no_grad", "inference_mode"])
+def test_a_model_that_only_predicts_has_no_fault(tmp_path: Path, switch: str, engine: str) -> None:
+    program = f"""\
+import torch
+net = torch.nn.Linear(2, 1)
+with torch.{switch}():
+    y = net(torch.ones(3, 2)).sigmoid()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, lines_of(cause), cause.is_wrong) == ("no_grad", [4], False)
+    assert cause.mend.startswith("none, if nothing is to be trained; else take the line")
+    loss = f"{program}loss = y.mean()\nloss.backward()\n"
+    assert why(graph_of(tmp_path, loss, engine), "net.weight").is_wrong
