@@ -226,7 +226,7 @@ class Assignments:
         before: dict[tuple[Key, Line], tuple[Key, Line] | None],
         last: AbstractSet[int],
     ) -> list[Carrier]:
-        """Return the statements of a way, which is known from its end on; a function keeps nothing until its next call."""
+        """Return the statements of a way, known from its end on; a function keeps nothing until its next call."""
         carriers = list[Carrier]()
         while here is not None:
             key, writer = here

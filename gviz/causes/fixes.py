@@ -226,7 +226,7 @@ def named_in(code: str) -> str:
 
     >>> named_in("loss.backward()"), named_in("loss.sum().backward()"), named_in("torch.autograd.backward([a])")
     ('loss', 'loss', 'a')
-    >>> named_in("h, = torch.autograd.grad(g, x)"), named_in("out.loss.backward()"), named_in("y.exp().sum().backward()")
+    >>> named_in("h, = torch.autograd.grad(g, x)"), named_in("out.loss.backward()"), named_in("y.exp().backward()")
     ('g', 'out.loss', '')
     """
     texts = (re.sub(r"(\.(sum|mean)\(\))+$", "", ast.unparse(one)) for one in roots_in(parse(code)))

@@ -654,8 +654,11 @@ def into_new_tensor(case: Diagnosis, code: str) -> str:
 
 def shape_in(stop: Stop) -> tuple[int, ...] | None:
     """Return the shape of the written tensor in PyTorch's message; None if it has none."""
-    sizes = re.search(r"\[torch\.\w+ \[([\d, ]*)\]\]", stop.message)
-    return tuple(map(int, re.findall(r"\d+", sizes[1]))) if sizes is not None else None
+    return (
+        tuple(map(int, re.findall(r"\d+", sizes[1])))
+        if (sizes := re.search(r"\[torch\.\w+ \[([\d, ]*)\]\]", stop.message))
+        else None
+    )
 
 
 def written_leaf(case: Diagnosis, saver: Node, shape: tuple[int, ...] | None) -> str:

@@ -365,8 +365,11 @@ class Listener:
                 if is_wanted and isinstance(function, FunctionType):
                     self.replace(home, name, self.wrapper_of(function, name))
         for name, read, write in self.attributes():
-            remove = write if name == "grad" else None
-            self.replace(tensor, name, property(read, write, remove, getattr(tensor, name).__doc__))
+            self.replace(
+                tensor,
+                name,
+                property(read, write, write if name == "grad" else None, getattr(tensor, name).__doc__),
+            )
 
 
 NO_CALLS = ("__get__", "__set__", "__delete__", "_record_function")
