@@ -268,7 +268,7 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         return mend_of_least(case)
     if text := (
         ONE_CLASS * (sign_in_program(source) == "softmax" and has_only(source.value, 1.0))
-        or dropout_of(first)
+        or dropout_of(case, first)
         or mend_of_values(first, sign)
     ):
         return Mend(
@@ -320,11 +320,12 @@ def mend_of_least(case: Diagnosis) -> Mend:
     return of_half if any(halves) else Mend("", f"since {case.root_name} is 0, and never less")
 
 
-def dropout_of(node: Node) -> str:
-    """Return what to do where dropout has made all of it 0; "" for any other operation."""
+def dropout_of(case: Diagnosis, node: Node) -> str:
+    """Return what to do where dropout has made 0 of all that is used; "" for any other operation."""
     module = node.module if node.module is not None and "Dropout" in node.module.kind else None
     return (
-        f"{module.path} ({module.kind}) has set all of it to 0 in this run: call it in eval(), or give it a smaller p"
+        f"{module.path} ({module.kind}) has set {'all' if is_nothing(case, node) else 'what is used'} of it to 0 in this"
+        " run: call it in eval(), or give it a smaller p"
         if module
         else ""
     )
@@ -537,7 +538,7 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
             (sign == "relu", MENDS_OF_ZERO["relu"]),
             (True, "see its inputs"),
         )
-        text = dropout_of(first) or f"the other factor is 0, since {sign} makes it so: {general}"
+        text = dropout_of(case, first) or f"the other factor is 0, since {sign} makes it so: {general}"
         return case.line_of_node(first), Mend(text)
     rows = [case.rows[one.name or ""] for one in tensors if one.name in case.rows]
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1

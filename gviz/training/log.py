@@ -105,14 +105,19 @@ class Log:
         histories = {name: [norms[name] for norms in measured if name in norms] for name in measured[-1]}
         is_to_learn = all(row.root or any(one.grad for one in row.norms.values()) for row in rows)  # and has not learnt
         grads_of = {name: [row.norms[name].grad for row in rows if name in row.norms] for name in histories}
-        large, zero = list[str](), list[str]()
+        large = list[str]()
         for name, norms in histories.items():
             ratios = [one.ratio or 0.0 for one in norms]
             if len(self.shapes[name]) > 1 and len(ratios) == SUSPECT_ROWS and min(ratios) > LARGE_UPDATE:
                 large.append(f"{name} ({joined([three_digits(one) for one in ratios])} times)")
-            is_zero = is_to_learn and grads_of[name] == [0.0] * SUSPECT_ROWS
-            if is_zero and not any(grads_of.get(re.sub(r"\bbias$", "weight", name), ())):  # whose parts may cancel
-                zero.append(name)
+        zero = [
+            name
+            for name in histories
+            if is_to_learn
+            and grads_of[name] == [0.0] * SUSPECT_ROWS
+            and not any(name in row.missed for row in rows)
+            and not any(grads_of.get(re.sub(r"\bbias$", "weight", name), ()))  # whose parts may cancel
+        ]
         if large:
             what = f"the steps {steps} have each changed {joined(large)} by more than its own norm"
             self.find(Finding("large update", last.step, f"{what}, with {rates}", large[0].partition(" ")[0]))

@@ -78,7 +78,8 @@ class StepRow:
     """A measured step: its number, the value that backward() was called on last, and what was measured by name.
 
     ``cleared`` has the names of the parameters to which backward brought a gradient that was 0 or none when the
-    optimizer began; ``brought`` what backward had brought before it: ``none``, gradients to ``others``, ``zeros`` or
+    optimizer began, ``missed`` of those to which it brought none, so that the zeros of zero_grad() were there still;
+    ``brought`` what backward had brought before it: ``none``, gradients to ``others``, ``zeros`` or
     what may have been ``cleared``, "" if it did not run. ``rates`` has the optimizers that stepped with their learning
     rates, in words, which a schedule changes after it; ``own`` what was measured in the step of each. Of a parameter
     that two have, ``norms`` has the largest of the gradients that they used, its norm before the first, and what all of
@@ -90,6 +91,7 @@ class StepRow:
     norms: dict[str, Norms] = field(default_factory=dict)
     units: dict[str, Idle] = field(default_factory=dict)
     cleared: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
     brought: str = ""
     rates: dict[int, str] = field(default_factory=dict)
     own: dict[int, dict[str, Norms]] = field(default_factory=dict)

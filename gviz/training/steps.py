@@ -385,6 +385,7 @@ class Steps(Observer):
                 for name, one in norms.items()
                 if not one.grad and ((self.reached or {}).get(name) or (one.grad is None and name in self.waiting))
             ]
+        row.missed += [name for name, one in norms.items() if one.grad == 0 and name not in (self.reached or norms)]
         row.brought = (
             ""
             if self.reached is None or is_again

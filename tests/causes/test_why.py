@@ -1966,6 +1966,23 @@ loss.backward()
         [7],
         "drop (Dropout) has set all of it to 0 in this run: call it in eval(), or give it a smaller p",
     ),
+    "unit_that_dropout_leaves_out_beside_one_that_it_leaves": (
+        "layer.weight",
+        """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+layer, drop = nn.Linear(2, 2), nn.Dropout(0.5)
+h = drop(layer(torch.ones(1, 2)))
+while h[0, 0].item() or not h[0, 1].item():
+    h = drop(layer(torch.ones(1, 2)))
+loss = (h[:, 0] - 1).pow(2).sum()
+loss.backward()
+""",
+        "zero",
+        [7],
+        "drop (Dropout) has set what is used of it to 0 in this run: call it in eval(), or give it a smaller p",
+    ),
     "layer_behind_rows_of_padding_that_stand_at_0": (
         "fc.weight",
         """\

@@ -434,6 +434,22 @@ def test_what_becomes_of_the_gradients_of_a_part_is_told(torch: Any, fault: str)
     assert all(one.what.startswith(text) for one, text in zip(log.findings, words[fault], strict=True))
 
 
+@pytest.mark.parametrize("to_none", [True, False])
+@pytest.mark.parametrize("is_used", [True, False])
+def test_zeros_of_zero_grad_that_another_task_leaves_are_no_gradient_that_becomes_0(
+    torch: Any, to_none: bool, is_used: bool
+) -> None:
+    heads = torch.nn.ModuleList([torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)])
+    trainer = torch.optim.SGD(heads.parameters(), lr=0.01)
+    with gviz.watch(heads, every=2) as log:
+        for at in range(8):
+            trainer.zero_grad(set_to_none=to_none)
+            y = heads[at % 2](batch(torch)).pow(2).mean()
+            (y + heads[1](batch(torch)).mean() * 0 if is_used else y).backward()
+            trainer.step()
+    assert kinds(log) == ["zero gradient"] * is_used
+
+
 def test_an_optimizer_that_was_given_the_parameters_of_another_hides_none_of_its_steps(torch: Any) -> None:
     first, second = network(torch), network(torch)
     own, wrong = torch.optim.SGD(first.parameters(), lr=0.01), torch.optim.Adam(first.parameters(), lr=0.01)
