@@ -753,11 +753,13 @@ def with_text(mend: str, operand: ast.expr | None, sign: str) -> str:
 
 
 def has_grown(case: Diagnosis) -> bool:
-    """Return whether the leaves have become ten times as large since their first gradients came."""
+    """Return whether the leaves have become ten times as large since their first gradients came, and not the data."""
     norms = [(row.history.first_norm, row.at_backward()[0].norm) for row in case.rows.values()]
     known = [(first, now) for first, now in norms if first is not None and math.isfinite(first + now)]
     before, now = (math.hypot(*side) for side in zip(*known, strict=True)) if known else (0.0, 0.0)
-    return now > 10 * max(before, 1.0)
+    return now > 10 * max(before, 1.0) and not any(
+        magnitude(one.value) >= now for one in case.whole.nodes if one.kind in ("frozen", "constant")
+    )
 
 
 def has_zero(value: Numbers | None) -> bool:

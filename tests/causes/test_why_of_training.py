@@ -1273,6 +1273,28 @@ for i in range(4):
     assert {cause.verdict for cause in causes} == {verdict}, causes
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("is_outlier", [True, False])
+def test_a_number_of_the_data_that_is_too_large_is_not_told_as_growth(
+    tmp_path: Path, is_outlier: bool, engine: str
+) -> None:
+    program = f"""\
+import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), {0.1 if is_outlier else 30.0})
+data = [torch.randn(16, 2) for _ in range(25)]
+data[-1][3] = {1e25 if is_outlier else 1.0}
+for x in data:
+    opt.zero_grad()
+    (net(x) - x @ torch.tensor([[30.0], [-40.0]])).pow(2).mean().backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert cause.verdict in ("nan", "inf")
+    assert ("grow from one backward" in cause.mend) != is_outlier, cause
+
+
 CLIPPED = {
     "before backward": ("opt.zero_grad()\n    {clip}\n    {loss}.backward(); opt.step()", True),
     "zeros before backward": ("opt.zero_grad(set_to_none=False)\n    {clip}\n    {loss}.backward(); opt.step()", True),
