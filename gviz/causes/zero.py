@@ -324,8 +324,8 @@ def dropout_of(case: Diagnosis, node: Node) -> str:
     """Return what to do where dropout has made 0 of all that is used; "" for any other operation."""
     module = node.module if node.module is not None and "Dropout" in node.module.kind else None
     return (
-        f"{module.path} ({module.kind}) has set {'all' if is_nothing(case, node) else 'what is used'} of it to 0 in this"
-        " run: call it in eval(), or give it a smaller p"
+        f"{module.path} ({module.kind}) has set {'all' if is_nothing(case, node) else 'what is used'} of it to 0"
+        " in this run: call it in eval(), or give it a smaller p"
         if module
         else ""
     )
