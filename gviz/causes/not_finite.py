@@ -244,7 +244,9 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     kind, is_local = "nan" if has_nan(edge.flow.local) else "inf", not is_finite(edge.flow.local)
     handed = edge.flow.handed or Numbers()
     is_own = is_local or sign in MENDS_OF_MATRICES  # and no sum or product that is too large
-    origin = f"{f'the derivative of {sign} for {name} is' if is_own else f'{sign} hands on'} {kind if is_local else handed.not_finite}"
+    origin = (f"the derivative of {sign} for {name} is " if is_own else f"{sign} hands on ") + (
+        kind if is_local else handed.not_finite
+    )
     if where is not None:
         is_known = edge.flow.local is not None and edge.flow.local.elements is not None  # that it is not picked there
         return facts.cause(
