@@ -658,7 +658,7 @@ def of_other_root(facts: TensorFacts) -> Cause | None:
     moment, case, root = facts.row.moment, facts.case, facts.case.root_name
     if moment is None or not (moment.is_of_other and facts.row.is_leaf) or case.graph.backward or case.stop:
         return None
-    lines, call = case.line_of(moment.grad_at), case.call_of_backward
+    lines, call = case.line_of(moment.grad_at or facts.history.brought), case.call_of_backward
     part = f"torch.autograd.grad({call.removesuffix('.backward()')}, {facts.in_code}, retain_graph=True)"
     mend = first_true(
         (moment.is_of_whole, f"{part} before {lines[0][0] if lines else 'it'}, which gives that part alone"),

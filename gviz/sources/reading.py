@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gviz.graphs import Graph, Place
 from gviz.sources.notes import Note
+from gviz.walk import all_finite
 
 if TYPE_CHECKING:
     from gviz.options import SourceOptions
@@ -98,13 +99,10 @@ def _first_infinite(tensors: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, s
 
 def _infinite_in(tensor: Any) -> str | None:
     """Return ``NaN``, ``inf`` or ``-inf`` if the tensor has one such element, else None."""
-    if "float" not in str(tensor.dtype) or not tensor.numel():
+    if "float" not in str(tensor.dtype) or not tensor.numel() or all_finite(tensor):
         return None
-    tensor = tensor.detach()
-    if math.isfinite(tensor.sum().item()):
-        return None
-    ends = tensor.max().item(), tensor.min().item()  # both are NaN if there is one; a sum may overflow
-    return next((str(end).replace("nan", "NaN") for end in ends if not math.isfinite(end)), None)
+    extremes = (end.item() for end in (tensor.max(), tensor.min()))  # both are NaN if there is one
+    return next((str(end).replace("nan", "NaN") for end in extremes if not math.isfinite(end)), None)
 
 
 class Talk:

@@ -388,6 +388,52 @@ def test_weights_of_classes_and_single_numbers_are_tensors_that_a_module_is_made
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_the_failure_of_another_backward_is_not_the_cause_for_the_root_that_is_asked_for(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+net, other = torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)
+x = torch.ones(5, 3)
+kd = (net(x) + other(x)).pow(2).mean()
+ce = net(x).abs().mean()
+ce.backward()
+bad = (net(x) > 0).float().mean()
+bad.backward()
+"""
+    graph = graph_of(tmp_path, program, engine, "kd")
+    cause = why(graph, "net.weight")
+    assert (cause.verdict, cause.mend) == ("backward not run", "kd.backward(), which adds to what net.weight.grad has")
+    assert (
+        cause.what == "backward has not run on kd: the gradient that net.weight has had is of another backward"
+    )  # not of bad
+    assert [place.line for place, _ in cause.lines] == [6]
+    assert why(graph, "other.weight").verdict == "backward not run"
+    assert why(graph_of(tmp_path, program, engine), "net.weight").verdict == "no derivative"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_gradient_is_not_said_to_be_of_the_last_backward_if_that_has_brought_none(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+net, other = torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)
+x = torch.ones(5, 3)
+kd = (net(x) + other(x)).pow(2).mean()
+ce = other(x).abs().mean()
+ce.backward()
+last = net(x).abs().mean()
+last.backward()
+"""
+    graph = graph_of(tmp_path, program, engine, "kd")
+    assert why(graph, "net.weight").what.endswith("is of last")
+    cause = why(graph, "other.weight")
+    assert cause.what.endswith("is of another backward")
+    assert [place.line for place, _ in cause.lines] == [6]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_backward_that_has_run_on_the_root_is_not_blamed_for_that_of_another_one_that_failed(
     tmp_path: Path, engine: str
 ) -> None:

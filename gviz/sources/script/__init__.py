@@ -24,7 +24,7 @@ from gviz.sources.source import Source
 from gviz.text import did_you_mean, joined
 from gviz.trace.listening import Observer
 from gviz.trace.records import record_of
-from gviz.walk import graph_nodes, saved_constants
+from gviz.walk import grad_fn, graph_nodes, saved_constants
 
 STATIC_HINT = "build one with import tensorflow.compat.v1 as tf; gviz render draws what autograd recorded"
 
@@ -113,15 +113,15 @@ def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool)
         return reading(static, talk, status)
     run, notes = _with_used(run, roots)
     talk.say(note, *notes)
-    graph = graph_of_run(_drawn(run, roots, options, talk), options)
+    drawn = _drawn(run, roots, options, talk)
+    stop = _stop(drawn.error, run.script) if drawn.error is not None else None
+    graph = graph_of_run(drawn, options).changed(stop=stop)
     with suppress(RuntimeError):  # a tensor that PyTorch refuses to look at, such as one without memory
         what = "listed tensor" if run.unnamed else "named tensor"  # results without a name are not searched
         talk.say(*not_finite_notes(run.names, {}, "gviz why tells where it began", run.assignments, what))
     call = run.calls.chosen
     if options.kept and call is not None and call.about.number > MEASURED and call.about.memory is None:
         talk.say(Note(f"what operations save for backward is measured in the first {MEASURED} calls of backward alone"))
-    if run.error is not None:
-        graph = graph.changed(stop=_stop(run.error, run.script))
     changes, unlisted = run.changes.result() if run.changes else ((), 0)
     if run.changes and not changes:
         names = {**run.names_at_call, **run.names}
@@ -129,13 +129,12 @@ def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool)
         raise SourceError(f"--watch {options.watch}: the script has no tensor of that name", hint=hint)
     codes = {place.without_run: run.script.code_at(place, run.code) for place, *_ in changes if place.cell}
     graph = graph.changed(codes=(*graph.codes, *codes.items()))
-    ran_backward = options.lines and call is not None and call.about.function == "backward"
     return Reading(
         graph,
         tuple(talk.notes),
         run.error is not None,
         status,
-        ran_backward,
+        options.lines and call is not None and call.about.function == "backward",
         changes=changes,
         unlisted=unlisted,
     )
@@ -251,11 +250,18 @@ def _drawn(run: ScriptRun, roots: Mapping[str, Any], options: SourceOptions, tal
         about = Pass("", flow=factors(roots) if options.flow else {}, of=of or "what backward was called on")
     written_in_place = {name for name, tensor in names.items() if tensor.grad_fn is not None and tensor._version}  # noqa: SLF001 - PyTorch's own name
     known = {*map(id, ({**run.names, **roots} if options.diagnose else names).values())}
+    failure, error = run.failure, run.error
+    if (failure is not None and options.roots and not is_chosen) and (
+        about.function or graph_nodes(run.called_on).keys().isdisjoint(map(grad_fn, roots.values()))
+    ):  # a backward that is neither of a root nor of what is made from one tells nothing of it
+        is_same = options.diagnose and error is not None and error.what == failure.message
+        failure, error = None, None if is_same else error
     return replace(
         run,
         names=names,
         roots=roots,
-        failure=run.failure if is_chosen or not (options.roots and about.function) else None,
+        failure=failure,
+        error=error,
         statements=assigned_texts(run.tree, written_in_place),
         backward=about,
         table_tensors={  # with what only functions held; of a script that does all in functions with all of that

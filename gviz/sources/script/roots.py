@@ -126,8 +126,11 @@ def _note(roots: Mapping[str, Any], why: str) -> Note:
 def _by_name(tensors: Sequence[Any], run: ScriptRun) -> Names:
     """Return each tensor under the name that it had when backward was called, or has now: h, and not hs[2]."""
     roots = dict[str, Any]()
-    words = {str(getattr(node, "id", getattr(node, "arg", ""))) for node in ast.walk(run.tree)}  # a function's own, too
-    names_taken = words | run.names_at_call.keys() | run.names.keys()
+    names_taken = {  # with a function's own
+        *(str(getattr(node, "id", getattr(node, "arg", ""))) for node in ast.walk(run.tree)),
+        *run.names_at_call,
+        *run.names,
+    }
     for tensor in {id(one): one for one in tensors}.values():  # backward may be given one twice
         name = next(
             (

@@ -159,18 +159,18 @@ class Calls(Observer):
         if about.function not in ("backward", "grad") and last is not None:
             nodes, whole = graph_nodes(roots), graph_nodes(last.tensors)
             inside = [one for one in names.values() if one.grad_fn in nodes or any(one is root for root in roots)]
-            of = [name for name, one in {**last.names, **names}.items() if any(one is root for root in last.tensors)]
+            names_then = {**last.names, **names}.items()
+            of = next((name for name, one in names_then if any(one is root for root in last.tensors)), "")
             for one in (*inside, *(leaf for leaf in nodes.values() if leaf is not None)):
                 if gradient(one) is not None:
-                    is_last = id(one) in last.about.moments
-                    name, place = (of[0] if of else "", last.about.place) if is_last else ("", None)
-                    moment = moments.get(id(one), Moment())
-                    moments[id(one)] = moment._replace(
+                    grad = last.about.moments.get(id(one), Moment()).grad
+                    is_last = grad.value != grad.before  # else the last call has brought it nothing, or has failed
+                    moments[id(one)] = moments.get(id(one), Moment())._replace(
                         grad=Gradient(),
                         remark="",
                         is_of_other=True,
-                        grad_of=name,
-                        grad_at=place,
+                        grad_of=of if is_last else "",
+                        grad_at=last.about.place if is_last else None,
                         is_of_whole=is_last and all(grad_fn(root) in whole for root in roots),
                     )
         moments |= self.versions.moments(roots, names.values(), about.at, moments)
