@@ -184,8 +184,9 @@ def leaf_within(facts: TensorFacts) -> str:
 
     "" for any other.
     """
-    is_root = facts.name == facts.case.root and not is_refused(facts)
-    has_own = facts.row.grad_fn is None or facts.row.retains_grad or is_root
+    has_own = (
+        facts.row.grad_fn is None or facts.row.retains_grad or (facts.name == facts.case.root and not is_refused(facts))
+    )
     return "" if has_own else fixes.retaining_leaf(facts.code, facts.name)
 
 
@@ -681,9 +682,11 @@ def is_forgotten(facts: TensorFacts) -> bool:
     So, too, where ``torch.autograd.grad`` has returned it, and no graph is left, as in a function.
     """
     case = facts.case
-    is_called = case.has_run or re.search(r"\.backward\(|(?<!\w)grad\(", case.graph.code)
     return (facts.history.autograd_grad is not None and not case.nodes) or (
-        bool(facts.history.is_optimized) and not (is_called or any(is_left_off(case, cut) for cut in facts.cuts))
+        bool(facts.history.is_optimized)
+        and not case.has_run
+        and not re.search(r"\.backward\(|(?<!\w)grad\(", case.graph.code)
+        and not any(is_left_off(case, cut) for cut in facts.cuts)
     )
 
 
@@ -790,12 +793,20 @@ def left_out(facts: TensorFacts) -> Cause | None:
 
 
 def left_out_this_time(facts: TensorFacts) -> Cause | None:
-    """Return that a leaf has the gradient of an earlier backward, if this one could have come to it and did not."""
-    cause = left_out(facts)
+    """Return that a leaf has a gradient of another time, if this pass could have come to it and did not.
+
+    What ``torch.autograd.grad`` would return for it is no gradient in ``.grad``, and so no mend.
+    """
+    cause, moment, node = left_out(facts), facts.row.moment, facts.node
+    later = facts.case.line_of(facts.history.brought) if moment is not None and moment.grad.value is None else ()
+    was_there = "was there before" if moment is None or moment.grad.value == facts.grad else "is not of this call"
     return cause and cause._replace(
         verdict="ok",
-        what=f"{facts.name} has the gradient that an earlier backward has left: {cause.what}",
-        mend=f"none, unless it is to have this one too: {cause.mend}",
+        what=f"{facts.name} has a gradient that {'a later backward has brought' if later else was_there}: {cause.what}",
+        lines=(*cause.lines, *later),
+        mend=""
+        if node is not None and "autograd.grad" in node.state
+        else f"none, unless it is to have this one too: {cause.mend}",
     )
 
 

@@ -432,6 +432,43 @@ last.backward()
     assert cause.what.endswith("is of another backward")
     assert [place.line for place, _ in cause.lines] == [6]
 
+    graph = graph_of(tmp_path, program, engine, "kd")
+    assert why(graph, "net.weight").what.endswith("is of last")
+    cause = why(graph, "other.weight")
+    assert cause.what.endswith("is of another backward")
+    assert [place.line for place, _ in cause.lines] == [6]
+
+
+INNER_STEP = """\
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+lr = torch.tensor(0.1, requires_grad=True)
+{}
+fast = w * lr
+support = (fast**2).sum()
+(g,) = torch.autograd.grad(support, [fast], create_graph=True)
+total = ((fast - lr * g) ** 2).sum()
+{}
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("before", "after", "of"),
+    [
+        ("", "total.backward()", "a later backward has brought"),
+        ("(w * lr).sum().backward()", "", "was there before"),
+        ("(w * lr).sum().backward()", "total.backward()", "is not of this call"),
+    ],
+)
+def test_of_a_gradient_that_an_inner_step_was_not_asked_for_it_is_told_when_it_came(
+    tmp_path: Path, before: str, after: str, of: str, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, INNER_STEP.format(before, after), engine, "support"), "lr")
+    assert (cause.verdict, cause.mend) == ("ok", "")
+    assert cause.what.startswith(f"lr has a gradient that {of}: autograd.grad(…, [fast]) was asked for")
+    assert [place.line for place, _ in cause.lines] == ([7] if before else [7, 9])
+
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_backward_that_has_run_on_the_root_is_not_blamed_for_that_of_another_one_that_failed(
