@@ -15,7 +15,7 @@ from gviz.sources.run import Run
 from gviz.sources.script.changes import Changes
 from gviz.sources.script.names import Names, Unnamed, global_of
 from gviz.sources.script.program import Script
-from gviz.sources.script.syntax import bindings
+from gviz.sources.script.syntax import bindings, pieces
 from gviz.sources.script.watch import OF_ASKED, Calls
 from gviz.text import did_you_mean, joined
 from gviz.walk import grad_fn, graph_nodes, tensor_row
@@ -72,8 +72,7 @@ def choose_roots(run: ScriptRun, names: Sequence[str]) -> tuple[Names, Note | No
         return {name: _root_of_name(name, run) for name in names}, None
     call = run.calls.chosen
     if call is not None and any(tensor.requires_grad for tensor in call.tensors):
-        roots = _by_name([tensor for tensor in call.tensors if tensor.requires_grad], run)
-        about = call.about
+        about, roots = call.about, _by_name([tensor for tensor in call.tensors if tensor.requires_grad], run)
         where = "" if about.place is None else f" at {about.place}"
         where += (
             f", call {about.number} of the whole program, the first with nan or inf"
@@ -150,19 +149,28 @@ def _root_of_name(name: str, run: ScriptRun) -> Any:
     # what only a function had is gone, unless backward was called on it
     tensor = {**run.names_at_call, **run.calls.roots, **run.names}.get(name)
     if tensor is None:
-        hint = did_you_mean(name, run.names, f"its tensors: {joined(run.names)}" if run.names else "")
-        raise SourceError(f"--root {name}: the script has no tensor of that name", hint=hint)
+        functions = {id(one): one.name for one in pieces(run.tree) if isinstance(one, ast.FunctionDef)}
+        owners = [functions[scope] for own, _, scope, *_ in bindings(run.tree) if own == name and scope in functions]
+        raise SourceError(
+            f"--root {name}: the script has no tensor of that name",
+            hint=f"{name} is a variable of {owners[0]}(), gone when that has returned"
+            if owners
+            else did_you_mean(name, run.names, f"its tensors: {joined(run.names)}" if run.names else ""),
+        )
     if not tensor.requires_grad:
         ends = [other for other, end in run.names.items() if grad_fn(end) is not None]
         cut = run.lines.row(tensor_row(name, tensor), tensor, {}, {}).broken if run.lines is not None else None
-        hints = (
-            (cut is not None, f"{name} is outside the graph: {cut and cut.reason_and_place}"),
-            (name in run.names, f"gviz why SOURCE {name} tells more"),
-            (ends, f"tensors with a graph: {joined(ends)}"),
-        )
         raise SourceError(
             f"--root {name}: {name} requires no gradient, so there is no graph behind it",
-            hint="; ".join(hint for is_known, hint in hints if is_known),
+            hint="; ".join(
+                hint
+                for is_known, hint in (
+                    (cut is not None, f"{name} is outside the graph: {cut and cut.reason_and_place}"),
+                    (name in run.names, f"gviz why SOURCE {name} tells more"),
+                    (ends, f"tensors with a graph: {joined(ends)}"),
+                )
+                if is_known
+            ),
         )
     return tensor
 

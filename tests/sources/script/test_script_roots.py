@@ -272,6 +272,10 @@ def test_an_unknown_root_is_refused_with_what_was_meant(folder: Folder) -> None:
     with pytest.raises(SourceError) as caught:
         folder.run(HEAD + "loss = x * 2\n", roots=("qqq",))
     assert caught.value.hint == "its tensors: x, loss"
+    step = "class Step:\n    def loss(self):\n        kd = x * 2\n        return kd + 1\nStep().loss().backward()\n"
+    with pytest.raises(SourceError) as caught:
+        folder.run(HEAD + step, roots=("kd",))
+    assert caught.value.hint == "kd is a variable of loss(), gone when that has returned"
 
 
 @pytest.mark.parametrize(
