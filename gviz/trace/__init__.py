@@ -211,7 +211,8 @@ class Trace(Observer):
         remember(self.outside.leaves, result, True)
         is_cut = call.name in FROM_NUMBERS or call.name == "detach"  # the latter by nn.Parameter
         self.outside.keep(
-            result, (self.outside.record_of_result(call, args) if is_cut else call)._replace(run=self.frames.runs)
+            result,
+            (self.outside.record_of_result(call, args, result) if is_cut else call)._replace(run=self.frames.runs),
         )
 
     def record_others(self, name: str, args: tuple[Any, ...], result: Any, seconds: float) -> None:

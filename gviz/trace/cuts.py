@@ -43,19 +43,19 @@ class OutsideGraph:
         self.cuts: dict[tuple[Any, ...], Cut] = {}  # by the place in the code, the name and the reason
         self.detach_record: CallRecord | None = None  # how the tensor that detach_ is called on is cut off
 
-    def keep(self, tensor: Any, call: CallRecord) -> None:
+    def keep(self, tensor: object, call: CallRecord) -> None:
         """Keep what is known of a tensor outside the graph, as long as it lives."""
         if id(tensor) not in self.records and (call.reason or not call.writes):  # else it was made elsewhere
             remember(self.records, tensor, call)
 
-    def never_required(self, tensor: Any) -> bool:
+    def never_required(self, tensor: object) -> bool:
         """Return whether a call has made a tensor that has required no gradient at any time."""
         record = recall(self.records, tensor)
         return record is not None and not record.reason and not recall(self.leaves, tensor)
 
     def will_detach(self, tensor: Any, call: CallRecord | None) -> None:
         """Note what detach_ is going to take out of its graph, which is gone afterwards."""
-        cut = call and self.as_cut(call._replace(name="detach_"), is_number=False)
+        cut = call and self.as_cut(call._replace(name="detach_"), tensor)
         self.detach_record = cut if cut is None or tensor.grad_fn is None else self.record_of_cut(cut, [tensor])
 
     def put_outside(self, tensor: Any, call: CallRecord, name: str) -> None:
@@ -69,9 +69,9 @@ class OutsideGraph:
         """Note a tensor outside the graph that a call has made, or has written."""
         before = recall(self.records, tensor)
         if before is None:
-            self.keep(tensor, self.record_of_result(call, args)._replace(run=self.frames.runs))
+            self.keep(tensor, self.record_of_result(call, args, tensor)._replace(run=self.frames.runs))
         elif (call.writes and not before.reason) and (
-            (record := self.record_of_result(call, args)).reason or record.frozen or record.began
+            (record := self.record_of_result(call, args, tensor)).reason or record.frozen or record.began
         ):
             remember(
                 self.records,
@@ -81,7 +81,7 @@ class OutsideGraph:
 
     def note_number(self, value: Any, call: CallRecord, args: tuple[Any, ...]) -> None:
         """Note a number, or an array, that a call has made of a tensor."""
-        record = self.record_of_result(call, args, is_number=True)
+        record = self.record_of_result(call, args, value)
         self.numbers.append((value, record))
         for one in record.cuts:
             one.cut.is_number = True
@@ -91,8 +91,8 @@ class OutsideGraph:
         records = (recall(self.records, one) for value in args for one in flat(value, MOST_ITEMS))
         return tuple(each for each in records if each is not None and (each.reason or each.began))
 
-    def record_of_result(self, call: CallRecord, args: tuple[Any, ...], *, is_number: bool = False) -> CallRecord:
-        """Return how a tensor outside the graph was made, and what cut it off, if anything did."""
+    def record_of_result(self, call: CallRecord, args: tuple[Any, ...], result: Any) -> CallRecord:
+        """Return how a tensor outside the graph, or a number, was made, and what cut it off, if anything did."""
         given = () if call.name.endswith("_like") else args[:1] if call.name.endswith("_as") else args  # shapes alone
         tensors = [one for one in flat(given, MOST_ITEMS) if isinstance(one, self.tensor)]
         inside = [one for one in tensors if one.requires_grad]
@@ -105,7 +105,7 @@ class OutsideGraph:
         ]
         is_open = bool(ways) and self.engine.is_grad_enabled() and call.name not in DETACHES
         frozen = frozenset[Any]().union(*(before.frozen for _, before in (ways if is_open else known)))
-        cut = self.as_cut(call, is_number=is_number) if inside or records else call
+        cut = self.as_cut(call, result) if inside or records else call
         earlier = frozenset(
             one
             for before in (records if cut.reason == "no_grad" or call.name in SHARES else ())
@@ -137,10 +137,19 @@ class OutsideGraph:
             began=call.began,
         )
 
-    def as_cut(self, call: CallRecord, *, is_number: bool) -> CallRecord:
-        """Return a call with why its result of a tensor inside a graph is outside, and what switches gradients off."""
-        is_on = self.engine.is_grad_enabled() and call.name != CHECKPOINT
-        reason = "detached" if is_number or call.name in DETACHES else "no derivative" if is_on else "no_grad"
+    def as_cut(self, call: CallRecord, result: Any) -> CallRecord:
+        """Return a call with why its result of a tensor inside a graph is outside, and what switches gradients off.
+
+        Integers, such as indices, have no graph in any mode.
+        """
+        is_off = not self.engine.is_grad_enabled() or call.name == CHECKPOINT
+        reason = (
+            "detached"
+            if call.name in DETACHES or not isinstance(result, self.tensor)
+            else "no_grad"
+            if is_off and (result.is_floating_point() or result.is_complex())
+            else "no derivative"
+        )
         place, switch, block = self.frames.switch() if reason == "no_grad" else (None, "", None)
         switch = switch or (LIBRARY if call.name == CHECKPOINT else "")
         return call._replace(reason=reason, cut_at=place or call.place, cut_by=call.name, switch=switch, block=block)

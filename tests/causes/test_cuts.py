@@ -904,6 +904,30 @@ def test_the_detach_that_keeps_a_pass_from_the_freed_graph_of_the_one_before_is_
     assert cause.mend == (f"none, unless rnn.weight_ih_l0 is to be trained on that way, too: {mend}" if mend else "")
 
 
+INDICES = {
+    "with torch.no_grad(): hard = e.argmax(1)": ("no derivative", SMOOTHLY),
+    "with torch.no_grad(): hard = (e > 0)": ("no derivative", SMOOTHLY),
+    "hard = e.detach() * 2": ("detached", "hard = e * 2"),
+    "with torch.no_grad(): hard = e * 2": (
+        "no_grad",
+        "take the line, and what is computed from it there, out of torch.no_grad()",
+    ),
+}
+"""Lines that cut a tensor off, each with the verdict and the mend: an index has no graph, wherever it is computed."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("line", INDICES)
+def test_an_index_is_not_mended_by_gradients_being_recorded_where_it_is_computed(
+    tmp_path: Path, line: str, engine: str
+) -> None:
+    program = (
+        "import torch\nnet = torch.nn.Linear(3, 3)\ne = net(torch.randn(4, 3))\n{}\nhard.float().mean().backward()\n"
+    )
+    cause = why(graph_of(tmp_path, program.format(line), engine), "net.weight")
+    assert (cause.verdict, cause.mend) == INDICES[line]
+
+
 NUMBERS = {
     "l1 = net.weight.abs().sum().item()": "l1 = net.weight.abs().sum()",
     "l1 = torch.tensor([one.abs().sum() for one in [net.weight]]).sum() * net.bias": (
