@@ -156,11 +156,15 @@ def why(graph: Graph, name: str) -> Cause:
 
 def hint_of_name(case: Diagnosis, name: str) -> str:
     """Return what to ask about in place of a name that is not that of a tensor."""
-    parts = [one for one in case.rows if one.startswith((f"{name}[", f"{name}."))]
+    parts, originals = (
+        [one for one in case.rows if one.startswith(begin)]
+        for begin in ((f"{name}[", f"{name}."), re.sub(r"\w+$", r"parametrizations.\g<0>.original", name))
+    )
     owner = next((one for one, own in case.assignments.variables.items() if name in own), "")  # the program's is first
     there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
     return first_true(
         (parts, f"{name} holds {joined(parts, 4)}"),
+        (originals, f"{name} is parametrized, and computed from {joined(originals, 4)}"),
         (owner is None, f"{name} is no tensor at the end"),
         (owner, f"{name} is a variable of {getattr(owner, 'name', '')}(), gone when that has returned"),
         (

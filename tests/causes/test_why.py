@@ -3605,6 +3605,22 @@ def test_a_variable_of_the_program_is_not_said_to_be_that_of_a_function(
     assert refused.value.hint == hint
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_parametrized_weight_is_said_to_be_computed_from_its_originals(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
+net = nn.Sequential(weight_norm(nn.Linear(3, 4)), nn.Linear(4, 1))
+loss = net(torch.ones(2, 3)).sum()
+loss.backward()
+"""
+    with pytest.raises(SourceError, match="there is no tensor") as refused:
+        why(graph_of(tmp_path, program, engine), "net.0.weight")
+    originals = [f"net.0.parametrizations.weight.original{number}" for number in range(2)]
+    assert refused.value.hint == f"net.0.weight is parametrized, and computed from {', '.join(originals)}"
+
+
 NET = """\
 import torch
 import torch.nn as nn
