@@ -228,7 +228,11 @@ def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
         elif (text and not is_free) or (obstacle and cut.reason != "no derivative"):
             yield line, text or f"{words_for(obstacle)}, in {line[0][0]}"
         if carrier.is_kept and case.graph.earlier:
-            yield (), f"{f'empty {name}' if carrier.is_list else f'{name} = {name}.detach()'} after each backward()"
+            yield (
+                (),
+                (f"empty {name}" if carrier.is_list else f"{name} = {detached_values(case, [name])}")
+                + " after each backward()",
+            )
 
 
 def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[str]:
@@ -256,6 +260,16 @@ def detached_in(case: Diagnosis, name: str, other: str) -> str:
     """Return the line of another root without the graph behind a tensor that it uses; "" if the line does not."""
     parts = statements(case.code_of(case.line_of(case.rows[other].place))) if other in case.rows else []
     return fixes.detaching(parts, lambda one: isinstance(one, ast.Name) and one.id == name and not is_stored(one))
+
+
+def detached_values(case: Diagnosis, names: Sequence[str]) -> str:
+    """Return what tensors, and tuples of tensors, are without their graphs."""
+    return ", ".join(
+        f"tuple(one.detach() for one in {name})"
+        if any(row.startswith(f"{name}[") for row in case.rows)
+        else f"{name}.detach()"
+        for name in names
+    )
 
 
 def keeps_graph(case: Diagnosis, cut: GraphCut) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs, line_numbers
-from gviz.causes.cuts import cuts_to_blame, detached_in
+from gviz.causes.cuts import cuts_to_blame, detached_in, detached_values
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, at_line, first_true, in_code, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import named_in
@@ -543,12 +543,6 @@ def linked(case: Diagnosis) -> tuple[str, Lines, str]:
     )
 
 
-def detached_values(case: Diagnosis, names: list[str]) -> str:
-    """Return what tensors, and tuples of tensors, are without their graphs."""
-    parts = {row.partition("[")[0] for row in case.rows if "[" in row}
-    return ", ".join(f"tuple(one.detach() for one in {one})" if one in parts else f"{one}.detach()" for one in names)
-
-
 def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Lines, str]]:
     """Return the tensors that the line of an operation takes from its run before.
 
@@ -641,15 +635,35 @@ def into_new_tensor(case: Diagnosis, code: str) -> str:
             f"{names[0]} is a view, and the tensor behind it is written, too: make a clone() of that before, and take"
             " the view of the clone()"
         )
-    leaves = [row.name for row in case.rows.values() if row.is_leaf and row.requires_grad]
-    if any(fixes.may_be(name, leaf) for name in names for leaf in leaves):
+    loops = (
+        one
+        for place in places
+        for one in statements_at(case.graph.code, case.line_in_text(case.line_of(place)))
+        if isinstance(one, ast.For) and not {*names}.isdisjoint(fixes.targets_of(one))
+    )
+    if loop := next(loops, None):  # which gives the name to another tensor in its next run
+        new = ast.unparse(  # of several statements it is ""
+            parse(f"[{better.partition(' = ')[2]} for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}]")
+        )
+        return (
+            "put what the loop computes into a new list, where gradients are recorded, and use that in place of the old"
+            f" tensors{': ' * bool(new)}{new}"
+        )
+    if any(
+        row.is_leaf and row.requires_grad and fixes.may_be(name, row.name)
+        for row in case.rows.values()
+        for name in names
+    ):
         return f"call backward() before {names[0]} is written; or compute the loss again after that"
     if any(one.startswith(f"{name}[") for name in names for one in case.rows):
         return WRITE_ANEW  # an item of a list, which has no clone()
-    pairs = [pair for one in case.assignments.lines for pair in assigned_pairs(one)]
-    others = [ast.unparse(to) for value, to in pairs if isinstance(value, ast.Name) and value.id in names]
-    also = f"; and {others[0]} = {names[0]} after it, if both are to change" if others else ""
-    return f"{better}{also}" or WRITE_ANEW
+    others = (
+        f"; and {ast.unparse(to)} = {names[0]} after it, if both are to change"
+        for one in case.assignments.lines
+        for value, to in assigned_pairs(one)
+        if isinstance(value, ast.Name) and value.id in names
+    )
+    return better + next(others, "") or WRITE_ANEW
 
 
 def shape_in(stop: Stop) -> tuple[int, ...] | None:

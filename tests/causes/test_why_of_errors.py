@@ -583,3 +583,25 @@ loss.backward()
     assert lines_of(cause) == [13, 7], cause
     assert cause.mend == "return scale.exp(); and use it where loss is computed, if that does not"
     assert not why(graph, "net.weight").is_wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_write_to_the_variable_of_a_loop_is_mended_by_a_list_that_is_new(tmp_path: Path, engine: str) -> None:
+    block = "    with torch.no_grad():\n        for w, g in zip(fast, grads):\n            w.sub_(lr * g)\n"
+    program = f"""\
+import torch
+net, lr = torch.nn.Linear(2, 2), torch.tensor(0.1, requires_grad=True)
+fast, x, total = [*net.parameters()], torch.ones(3, 2), 0.0
+for step in range(2):
+    h = torch.nn.functional.linear(x, *fast)
+    out = torch.nn.functional.linear(torch.tanh(h), *fast).pow(2).mean()
+    total = total + out
+    grads = torch.autograd.grad(out, fast, create_graph=True)
+{block}total.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    words, _, new = cause.mend.partition(": ")
+    assert (cause.verdict, new) == ("written in place", "[w.sub(lr * g) for w, g in zip(fast, grads)]")
+    assert words.startswith("put what the loop computes into a new list, where gradients are recorded")
+    after = graph_of(tmp_path, program.replace(block, f"    fast = {new}\n"), engine)
+    assert [why(after, name).verdict for name in ("net.weight", "net.bias", "lr")] == ["ok"] * 3
