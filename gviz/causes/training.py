@@ -45,6 +45,10 @@ def mend_of_clearing(facts: TensorFacts) -> str:
     run = case.without(lines, ".grad").removesuffix(" out").replace("leave", "run") or "change .grad"
     return first_true(
         ("clip_grad_value_" in code, "give clip_grad_value_ a bound above 0"),
+        (
+            "clip_grad" in code and not any(f"{zero})" in code for zero in (" 0", " 0.0", "=0", "=0.0")),
+            "give clip_grad_norm_ gradients whose norm is finite, which it divides by, and a bound above 0",
+        ),
         ("clip_grad" in code, "give clip_grad_norm_ a bound above 0"),
         (
             history.is_optimized and not (steps or case.stop),

@@ -70,6 +70,12 @@ CASES = {
         "it was set to 0 after backward",
         "give clip_grad_norm_ a bound above 0",
     ),
+    "clipped by a norm that is inf": (
+        "(1e25 * head(net(x)).sum()).backward(); nn.utils.clip_grad_norm_(net.parameters(), 0.5); opt.step()",
+        "zero",
+        "it was set to 0 after backward",
+        "give clip_grad_norm_ gradients whose norm is finite",
+    ),
     "made infinite": (
         "opt.zero_grad(); head(net(x)).sum().backward(); net.weight.grad.fill_(float('inf')); opt.step()",
         "inf",
