@@ -71,7 +71,8 @@ CASES = {
         "give clip_grad_norm_ a bound above 0",
     ),
     "clipped by a norm that is inf": (
-        "(1e25 * head(net(x)).sum()).backward(); nn.utils.clip_grad_norm_(net.parameters(), 0.5); opt.step()",
+        "(1e25 * head(net(x)).sum()).backward();"
+        " nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], 0.5); opt.step()",
         "zero",
         "it was set to 0 after backward",
         "give clip_grad_norm_ gradients whose norm is finite",
