@@ -314,10 +314,12 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
     if verdict == "not a leaf" and name == root and row.value is not None and row.value.is_known:
         cause = cause._replace(mend=f"none: its numbers are finite; gviz.why({name}, model) tells of gradients")
     mend = "requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend
-    what = re.sub("the program stopped: RuntimeError|backward did not run", "backward fails", cause.what)
+    what = re.sub("the program stopped: RuntimeError|backward did not run( to its end)?", "backward fails", cause.what)
     if verdict in ("failed", "written in place", "second backward") and row.grad.value is not None:
         itself = f": of {root} itself, if retain_graph=True has kept its graph, which cannot be gone through again"
-        what += f". {name}.grad is of an earlier backward{itself * cause.is_meant}"
+        what += f". {name}.grad is of an earlier backward{itself * cause.is_meant}" + (
+            ", or what had come to it until then" * (verdict == "written in place")
+        )
     return cause._replace(what=what, mend=mend)
 
 

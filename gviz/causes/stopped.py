@@ -140,8 +140,13 @@ def stopped(facts: TensorFacts) -> Cause | None:
     if cause is None or failure is None:
         return cause
     caught = "" if is_over else ". The program caught the error, and went on"
-    is_left = facts.grad is not None and (NO_GRAPH in stop.message or facts.before == facts.grad)
-    return cause._replace(what=cause.what + caught + f". {facts.name}.grad is of an earlier backward" * is_left)
+    left = first_true(
+        (facts.grad is None, ""),
+        (NO_GRAPH in stop.message or facts.before == facts.grad, "of an earlier backward"),
+        (facts.before is None, "what had come to it until then"),
+        (True, ""),
+    )
+    return cause._replace(what=cause.what + caught + f". {facts.name}.grad is {left}" * bool(left))
 
 
 def other_error(facts: TensorFacts, stop: Stop) -> Cause | None:
@@ -598,7 +603,7 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     case, saver = facts.case, saver_of_written(facts.case, stop)
     writes = tuple(line for place, _ in case.graph.writes[:1] for line in case.line_of(place))
     by = f" by {sign_in_program(saver)}" if saver is not None else ""
-    what = f"backward did not run: a tensor that was saved{by} for backward was written in place afterwards"
+    what = f"backward did not run to its end: a tensor that was saved{by} for backward was written in place afterwards"
     code, made = case.code_of(writes), fixes.assigned_in(case.code_of(case.line_of_node(saver)))
     others = "" if case.root_name in made else ", with all that it is computed from"  # as that may have saved it, too
     again = f"compute {case.root_name} again after that{others}{f', such as {made[0]}' if made and others else ''}"
@@ -612,7 +617,7 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     )
     leaf = "" if writes or saver is None or is_made else written_leaf(case, saver, shape_in(stop))
     if leaf:
-        what = f"backward did not run: {leaf} was written in place after it had been saved{by} for backward"
+        what = f"backward did not run to its end: {leaf} was written in place after it had been saved{by} for backward"
         mend = f"call backward() before {leaf} is written, as by step(); or {again}"
     links = links_of(case) if ".step(" in code and case.graph.earlier else []
     if links and case.nodes[links[0].source].run <= case.graph.earlier < case.nodes[links[0].target].run:

@@ -68,7 +68,7 @@ def measured_norms(engine: ModuleType, parameter: EngineTensor, *, has_grad: boo
     weight = tensor_norm(engine, parameter.detach())
     if grad is None:
         return Norms(None, None, weight)
-    zeros = 1 - int(grad.bool().count_nonzero()) / grad.numel() if grad.numel() else 0.0
+    zeros = 1 - int(grad.bool().count_nonzero()) / parameter.numel() if grad.numel() else 0.0  # of a sparse one, too
     return Norms(tensor_norm(engine, grad), zeros, weight)
 
 

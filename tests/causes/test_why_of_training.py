@@ -71,8 +71,10 @@ CASES = {
         "give clip_grad_norm_ a bound above 0",
     ),
     "clipped by a norm that is inf": (
-        "(1e25 * head(net(x)).sum()).backward();"
-        " nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], 0.5); opt.step()",
+        (
+            "(1e25 * head(net(x)).sum()).backward();"
+            " nn.utils.clip_grad_norm_([*net.parameters(), *head.parameters()], 0.5); opt.step()"
+        ),
         "zero",
         "it was set to 0 after backward",
         "give clip_grad_norm_ gradients whose norm is finite",
@@ -845,6 +847,22 @@ FAILURES = {
     "twice": ("loss.backward()", "second backward", [11], "freed"),
     "of a hook": ("loss.register_hook(lambda g: 1 / 0)", "failed", [9, 11], "ZeroDivisionError"),
 }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_backward_has_brought_before_it_failed_is_not_said_to_be_missing(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+torch.manual_seed(0)
+att, aux = torch.nn.Linear(3, 4), torch.nn.Linear(3, 2)
+a = att(torch.ones(5, 3)).softmax(-1)
+b = a.log()
+a.mul_(2)
+(b.mean() + aux(torch.ones(5, 3)).pow(2).mean()).backward()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    assert "backward did not run to its end" in why(graph, "att.weight").what
+    assert why(graph, "aux.weight").what.endswith("aux.weight.grad is what had come to it until then")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -247,6 +247,17 @@ def test_of_float16_it_is_told_where_it_ends() -> None:
     assert log.findings[0].operand.endswith("; the result is float16, which ends at 65504")
 
 
+@pytest.mark.torch
+def test_rows_that_a_sparse_gradient_leaves_out_count_as_zeros() -> None:
+    torch: Any = pytest.importorskip("torch")
+    table = torch.nn.Embedding(4, 2, sparse=True)
+    optimizer = torch.optim.SGD(table.parameters(), lr=0.1)
+    with gviz.watch(table, every=1) as log:
+        (table(torch.tensor([0, 0])).sum()).backward()
+        optimizer.step()
+    assert log.rows[-1].norms["weight"].zeros == 0.75
+
+
 def test_without_a_hunt_it_is_told_when_nan_came_and_on_which_way(torch: Any) -> None:
     (finding,) = train(torch, network(torch), loss_of=lambda y: torch.log(y * 0 - 1).sum()).findings
     assert "the loss was nan when backward() ran" in finding.what
