@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+import numpy as np
 import pytest
 from snippets import programs, recorded, transcript
 
@@ -17,6 +18,15 @@ WRONG_CALL = re.compile(r"(TypeError'?>?).*(?:\n(?: \* \(|      didn't match ).*
 def comparable(printed: str) -> str:
     """Return a transcript with the type of the error of each wrong call alone: its letters are gviz's own."""
     return WRONG_CALL.sub(r"\1", printed)
+
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def is_near(printed: str, other: str) -> bool:
+    """Return whether transcripts of two machines differ in rounding alone: PyTorch's sums have the order of a processor."""
+    one, two = ([float(number) for number in NUMBER.findall(text)] for text in (printed, other))
+    return NUMBER.sub("0", printed) == NUMBER.sub("0", other) and np.allclose(one, two, rtol=1e-5, atol=1e-6)
 
 
 PAIRS = list(zip(programs(), recorded(), strict=True))
@@ -39,7 +49,7 @@ def test_the_record_is_what_pytorch_prints() -> None:
     torch.set_warn_always(True)
     torch.distributions.Distribution.set_default_validate_args(True)  # torch.compile, in another test, takes it away
     try:
-        differing = [(program, text) for program, printed in asked if (text := transcript(torch, program)) != printed]
+        texts = [(program, transcript(torch, program), printed) for program, printed in asked]
     finally:
         torch.set_warn_always(False)
-    assert differing == []
+    assert [(program, text) for program, text, printed in texts if text != printed and not is_near(text, printed)] == []
