@@ -217,10 +217,11 @@ class Calls(Observer):
             kwargs = {key: listed(one, self.engine.Tensor) for key, one in kwargs.items()}
             arguments = dict(zip(words, args, strict=False)) | {WORDS.get(key, key): one for key, one in kwargs.items()}
             tensors = as_several(arguments.get("tensors"))
+            parts = (*tensors, *(one for one in as_several(arguments.get("gradients")) if one is not None))
             noted_tensors, leaves = list[Any](), list[Any]()
             hearing: AbstractContextManager[None] = nullcontext()
             # of anything but tensors the engine says what is wrong
-            if tensors and self.is_read and all(issubclass(type(tensor), self.engine.Tensor) for tensor in tensors):
+            if tensors and self.is_read and all(issubclass(type(part), self.engine.Tensor) for part in parts):
                 self.count += name != "grad"
                 with self.listener.quiet():
                     noted_tensors, leaves, hearing = self.note_call(name, tensors, arguments)

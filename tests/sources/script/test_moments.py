@@ -523,3 +523,14 @@ def test_what_a_layer_writes_that_it_has_made_itself_is_not_written_in_place(tmp
     for line, is_written in (("", False), ("h.add_(1)", True), ("h = (h * 2).add_(1)", True)):
         rows = {row.name: row for row in graph(tmp_path, code.format(line), engine=engine, lines=True).tensors}
         assert rows["h"].is_written == is_written
+
+
+@pytest.mark.parametrize("engine", ["gviz", pytest.param("torch", marks=pytest.mark.torch)])
+def test_a_gradient_that_is_no_tensor_has_the_error_of_the_engine(tmp_path: Path, engine: str) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    (tmp_path / "program.py").write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\ny = w * 2\ny.backward([1.0, 1.0])\n"
+    )
+    with pytest.warns(gviz.GvizWarning, match="gradients can be either Tensors or None, but got float"):
+        gviz.read(tmp_path / "program.py", gviz.SourceOptions(engine=engine))
