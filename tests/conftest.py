@@ -23,9 +23,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs the real PyTorch where that is not installed."""
-    if item.get_closest_marker("torch") is not None and find_spec("torch") is None:
-        pytest.skip("needs the real torch")
+    """Skip what needs the real PyTorch where that is not installed; its random numbers are the same in each run."""
+    if item.get_closest_marker("torch") is not None:
+        if find_spec("torch") is None:
+            pytest.skip("needs the real torch")
+        import torch
+
+        torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session", autouse=True)
