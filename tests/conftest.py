@@ -23,7 +23,10 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs the real PyTorch where that is not installed; its random numbers are the same in each run."""
+    """Skip what needs the real PyTorch where that is not installed; random numbers are the same in each run."""
+    from gviz import engine
+
+    engine.manual_seed(0)
     if item.get_closest_marker("torch") is not None:
         if find_spec("torch") is None:
             pytest.skip("needs the real torch")

@@ -123,6 +123,7 @@ def load() -> None:
     for name in (*LIBRARIES, *modules):
         with suppress(Exception):  # what is broken, or not installed, is met by the commands that need it
             import_module(name)
+    gviz.engine.manual_seed(0)  # random weights are the same in each run
     for name in FORGOTTEN:
         sys.modules.pop(name, None)
     gc.freeze()
