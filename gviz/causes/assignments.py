@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterator, Set as AbstractSet
 from typing import NamedTuple, TypeAlias
 
-from gviz.causes.syntax import SPACES, is_stored, last_name, names_within, parsed
+from gviz.causes.syntax import SPACES, calls_of, is_stored, last_name, names_within, parsed
 
 Key: TypeAlias = "tuple[ast.AST | str | None, str]"
 """The function that has a variable, None for the program itself; "." for an attribute, "()" for what a function
@@ -215,8 +215,12 @@ class Assignments:
                     if key in self.keys_read(source, line.function):
                         new = [(one, line) for one in keys if (one, line) not in before]
                         before.update(dict.fromkeys(new, here))
-                        (later if f"{key[1]}.detach()" in ast.unparse(source) else todo).extend(new)
-            todo += [later.pop(0)] if later and here is todo[-1] else []  # what a program detaches may be a constant
+                        (
+                            later  # what a program detaches may be a constant
+                            if any(key in self.keys_read(one, line.function) for one in calls_of(source, "detach"))
+                            else todo
+                        ).extend(new)
+            todo += [later.pop(0)] if later and here is todo[-1] else []
         return []
 
     def carriers(

@@ -337,7 +337,13 @@ def false_cure(facts: TensorFacts) -> Cause | None:
     case, lines, mend = facts.case, Lines(), ""
     is_own = facts.reason and fixes.named_in(case.code_of(case.line_of(facts.history.brought))) == facts.name
     root = facts.row if is_own else facts.leaf_root
-    if root is None or not (root is facts.row or root.broken is not None):
+    if root is None or not (
+        root is facts.row
+        or (  # steps that have used what another root's backward has brought need nothing of this one
+            root.broken is not None
+            and not (facts.is_of_other_call and (facts.history.steps or facts.history.is_updated))
+        )
+    ):
         return None
     what = f"requires_grad makes a leaf of {root.name}, and brings no graph back"
     if facts.row is not root and facts.cuts:

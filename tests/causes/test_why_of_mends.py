@@ -43,6 +43,24 @@ opt.step()
         [7],
         "value = torch.hstack([v(one) for one in x])",
     ),
+    "values that are a constant in an advantage, and one in no loss": (
+        "v.weight",
+        """\
+v, p, x = nn.Linear(2, 1), nn.Linear(2, 1), torch.ones(3, 2)
+opt = torch.optim.SGD([*v.parameters(), *p.parameters()], 0.1)
+value = v(x).squeeze(1).detach()
+advantage = (1.0 - value).detach()
+policy = (p(x).squeeze(1) * advantage).mean()
+fit = (value - 1.0).pow(2).mean()
+loss = policy + fit
+loss.backward()
+opt.step()
+""",
+        "detached",
+        "was cut off by detach()",
+        [7],
+        "value = v(x).squeeze(1)",
+    ),
     "what an estimator with a detach() of its own takes": (
         "enc.weight",
         """\

@@ -1918,6 +1918,30 @@ def test_a_loss_of_an_earlier_backward_that_was_made_a_leaf_is_told_with_what_ha
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_loss_that_was_made_a_leaf_says_nothing_of_what_was_trained_before(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net, probe, x = nn.Linear(3, 4), nn.Linear(4, 2), torch.randn(5, 3)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+loss = net(x).pow(2).mean()
+loss.backward()
+opt.step()
+{}probe_opt = torch.optim.SGD(probe.parameters(), 0.1)
+with torch.no_grad():
+    h = net(x)
+wrong = probe(h).argmax(-1).float().mean().requires_grad_()
+wrong.backward()
+probe_opt.step()
+"""
+    for clearing, verdict in (("", "ok"), ("opt.zero_grad()\n", "cleared")):
+        causes = {one.name: one for one in why_all(graph_of(tmp_path, program.format(clearing), engine))}
+        assert (causes["net.weight"].verdict, causes["net.weight"].is_wrong) == (verdict, False), causes["net.weight"]
+        assert {causes[name].verdict for name in ("probe.weight", "wrong")} == {"false cure"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_clipping_is_not_out_of_place_where_no_backward_brings_a_gradient(tmp_path: Path, engine: str) -> None:
     step = (
         "opt.zero_grad()\n    loss = head(net(x)).sum().detach().requires_grad_()\n    loss.backward()\n"
