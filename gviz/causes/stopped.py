@@ -576,7 +576,10 @@ def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Li
         is_root = name == named_in(case.code_of(case.line_of_stop))  # which this backward() needs the graph of
         better = "" if number in own_lines or is_root else fixes.detaching([statement], {value}.__contains__)
         if fixes.targets_of(statement) == [name] and any(
-            fixes.may_be(name, re.sub(r"^leaf of | \(1st\)$", "", one)) for one in case.optimized if " " in one
+            one in (case.nodes[edge.source].name for edge in case.shown.inputs[freed.id])
+            or fixes.may_be(name, re.sub(r"^leaf of | \(1st\)$", "", one))
+            for one in case.optimized
+            if " " in one
         ):
             better = f"with torch.no_grad(): {name}.copy_({ast.unparse(value)})"  # the optimizer has the leaf
         if is_it and (has_graph or not case.rows):

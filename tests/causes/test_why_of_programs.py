@@ -1479,6 +1479,33 @@ for _ in range(2):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_an_image_that_a_function_optimizes_by_a_closure_stays_in_training_by_its_mend(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+def draw(target):
+    image = torch.rand(3).requires_grad_()
+    optimizer = torch.optim.LBFGS([image], lr=0.1)
+    for step in range(3):
+        def closure():
+            optimizer.zero_grad()
+            loss = (image - target).pow(2).mean()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+        image = image.clamp(0, 1)
+draw(torch.rand(3))
+"""
+    cause = why(graph_of(tmp_path, program, engine), "leaf of loss")
+    mend = "with torch.no_grad(): image.copy_(image.clamp(0, 1))"
+    assert (cause.verdict, cause.mend) == ("second backward", mend)
+    mended = graph_of(tmp_path, program.replace("image = image.clamp(0, 1)", mend), engine)
+    assert mended.stop is None
+    assert not [one for one in why_all(mended) if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_mask_without_a_name_is_not_blamed_for_the_softmax_of_a_row_that_it_covers(
     tmp_path: Path, engine: str
 ) -> None:
