@@ -274,7 +274,10 @@ def never_required(facts: TensorFacts) -> Cause:
             f"write floating-point numbers, or {facts.in_code}.float()",
         )
     what = f"{name} does not require a gradient"
-    if row.unlisted is not None:
+    if row.unlisted is not None and not any(  # what each pass makes anew is to be no parameter
+        getattr(one, "name", "") == "forward"
+        for one in statements_at(facts.case.graph.code, facts.case.line_in_text(facts.lines))
+    ):
         return facts.cause("frozen", f"{what}: {no_parameter(row.unlisted)}", *made_parameter(facts, row.unlisted))
     better = f"leave {name} out of --frozen" if facts.case.is_expression else fixes.requiring(facts.code, name)
     leaf, is_result = f"{facts.in_code}.requires_grad_()", is_computed(facts, facts.case.rows.keys())

@@ -1506,6 +1506,28 @@ draw(torch.rand(3))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_forward_keeps_of_its_input_is_to_be_no_parameter(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(4, 1)
+        self.scale = torch.ones(1)
+    def forward(self, x):
+        self.mean = x.mean(1, keepdim=True).detach()
+        return self.lin(x - self.mean) * self.scale + self.mean
+net, x = Net(), torch.randn(8, 4)
+loss = net(x).pow(2).mean()
+loss.backward()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    assert "Parameter" not in why(graph, "net.mean").mend
+    assert why(graph, "net.scale").mend == "self.scale = nn.Parameter(torch.ones(1))"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_mask_without_a_name_is_not_blamed_for_the_softmax_of_a_row_that_it_covers(
     tmp_path: Path, engine: str
 ) -> None:
