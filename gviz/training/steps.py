@@ -141,7 +141,7 @@ class Steps(Observer):
             ):  # to read the norm is to wait for the device
                 line = path_and_line(self.modules.place("clip"))
                 what = f"clip_grad_norm_() ({line}) had no gradients to clip" + (
-                    ": the generator that it is given is used up; give it a list of the parameters"
+                    ": the iterator that it is given is used up; give it a list of the parameters"
                     if is_empty
                     else " that a step() was to use: it is to come between backward() and step()"
                 )

@@ -1419,6 +1419,7 @@ USED_UP = {
     "given to the optimizer": ("net.parameters()", "params", "params", True),
     "inside of a filter": ("filter(lambda p: p.requires_grad, net.parameters())", "params", "params", True),
     "by the first call": ("net.parameters()", "net.parameters()", "params", True),
+    "a chain of two": ("__import__('itertools').chain(net.parameters(), head.parameters())", "params", "params", True),
     "a list": ("[*net.parameters()]", "params", "params", False),
     "a new one each time": ("net.parameters()", "params", "net.parameters()", False),
     "that gives nothing": ("iter([])", "net.parameters()", "(p for p in head.parameters() if p.grad)", False),
@@ -1434,7 +1435,7 @@ def test_clipping_that_is_given_a_generator_which_is_used_up_is_told(tmp_path: P
     body = f"opt.zero_grad(); head(net(x)).pow(4).sum().backward()\n    {step}"
     code = program.format(params, "opt = torch.optim.SGD", own, body)
     cause = why(graph_of(tmp_path, code.replace("0.1", "0.001"), engine), "net.weight")
-    mend = "give clip_grad_norm_ a list, as of list(model.parameters()): a generator gives what it has once"
+    mend = "give clip_grad_norm_ a list, as of list(model.parameters()): an iterator gives what it has once"
     assert (cause.verdict, cause.mend) == (("not clipped", mend) if is_idle else ("ok", "")), cause
     if is_idle:
         assert lines_of(cause) == [9]
