@@ -11,7 +11,6 @@ from contextlib import nullcontext
 from functools import partial, wraps
 from gc import get_referents
 from importlib import import_module
-from itertools import chain
 from time import perf_counter
 from types import FunctionType, GeneratorType, ModuleType
 from typing import Any, Protocol, Self
@@ -426,17 +425,17 @@ def is_write(name: str) -> bool:
 
 
 def is_used_up(values: object) -> bool:
-    """Return whether a generator, or a chain of them, has come to its end, be it that a ``filter`` or ``map`` takes it.
+    """Return whether an iterator has come to its end, be it that a ``filter`` or ``map`` takes it.
 
     >>> numbers = (one for one in [1])
     >>> is_used_up(numbers), list(numbers), is_used_up(numbers), is_used_up([]), is_used_up(filter(None, numbers))
     (False, [1], True, False, True)
-    >>> both = chain([1], [2])
-    >>> is_used_up(both), list(both), is_used_up(both)
+    >>> rest = iter([1, 2])
+    >>> is_used_up(rest), list(rest), is_used_up(rest)
     (False, [1, 2], True)
     """
     return any(
-        one.gi_frame is None if isinstance(one, GeneratorType) else isinstance(one, chain) and not get_referents(one)
+        one.gi_frame is None if isinstance(one, GeneratorType) else isinstance(one, Iterator) and not get_referents(one)
         for one in (get_referents(values) if isinstance(values, filter | map) else [values])
     )
 

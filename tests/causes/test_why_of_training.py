@@ -1420,6 +1420,7 @@ USED_UP = {
     "inside of a filter": ("filter(lambda p: p.requires_grad, net.parameters())", "params", "params", True),
     "by the first call": ("net.parameters()", "net.parameters()", "params", True),
     "a chain of two": ("__import__('itertools').chain(net.parameters(), head.parameters())", "params", "params", True),
+    "an iterator of a list, by a filter": ("filter(None.__ne__, [*net.parameters()])", "params", "params", True),
     "a list": ("[*net.parameters()]", "params", "params", False),
     "a new one each time": ("net.parameters()", "params", "net.parameters()", False),
     "that gives nothing": ("iter([])", "net.parameters()", "(p for p in head.parameters() if p.grad)", False),
