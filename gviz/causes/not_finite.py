@@ -39,20 +39,17 @@ DIVISIONS = ("/", "reciprocal")
 TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
 OF_QUOTIENT = "the divisor is too small for its dtype, or for what it divides: compute in float64, or in other units"
 
+CLAMPED = "{x}.clamp(min=1e-6) does, whose slope is 0 there"
+
 MENDS_OF_NAN = {
-    "log": (
-        "log is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
-    ),
+    "log": f"log is infinite at 0, and nan below: keep its input above 0, as {CLAMPED}",
     "exp": (
         "exp is too large for its dtype: in a softmax or sigmoid, use torch.log_softmax, logsumexp or torch.sigmoid;"
         " elsewhere keep its input small, as {x}.clamp(max=10) does, whose slope is 0 there"
     ),
     **dict.fromkeys(DIVISIONS, "it is a division by 0: add a small number to the divisor"),
     **{one: f"{one} of one element is nan: give it more of them" for one in ("std", "var", "std_mean", "var_mean")},
-    "rsqrt": (
-        "rsqrt is infinite at 0, and nan below: keep its input above 0, as {x}.clamp(min=1e-6) does, whose slope is 0"
-        " there"
-    ),
+    "rsqrt": f"rsqrt is infinite at 0, and nan below: keep its input above 0, as {CLAMPED}",
     "sqrt": "sqrt is nan below 0: keep its input above it",
     "nll_loss": "the mean of no targets is nan: leave out batches in which all are ignored, or of weight 0",
     "softmax": "a row of nothing but -inf has no softmax, nor has one with inf: leave an element of each row unmasked",
@@ -62,9 +59,7 @@ MENDS_OF_NAN = {
         " leave such examples out, or write zero_infinity=True"
     ),
 }
-POWER_OF_ZERO = (
-    "a negative power of 0 is infinite: keep its base above 0, as {x}.clamp(min=1e-6) does, whose slope is 0 there"
-)
+POWER_OF_ZERO = f"a negative power of 0 is infinite: keep its base above 0, as {CLAMPED}"
 SINGULAR = (
     "the matrix has no inverse, as its rows depend on one another: add a small number to its diagonal, as"
     " {x} + 1e-6 * torch.eye(len({x})) does, or see what it is made from"
@@ -86,7 +81,13 @@ GROWN = (
 MANY_CALLS, GROWTH, LARGE = 10, 1e3, 1e9
 """How many calls of a line are those of a loop, how many times as large numbers are that grow in it, and how large."""
 
-LOGITS, LOGARITHMS = "a loss that takes logits", {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
+LOGITS = "a loss that takes logits"
+LOGARITHMS = {
+    "softmax": f"0 or 1 here: use log_softmax, or {LOGITS}",
+    "sigmoid": f"0 or 1 here: use logsigmoid, or {LOGITS}",
+    "exp": "0 here, as its result is too small for its dtype: use logsumexp, or the input of exp itself",
+}
+"""What is to be done about the logarithm of an operation whose result is 0."""
 
 DOMAINS = {
     "**", "acos", "acosh", "asin", "atanh", "binary_cross_entropy", "digamma", "erfinv", "lgamma", "log", "log10",
@@ -214,14 +215,23 @@ def is_bad(case: Diagnosis, node: Node) -> bool:
     return not is_finite(node.value)
 
 
+PART = re.compile(r"(Select|Slice|Split|SplitWithSizes|UnsafeSplit|Index|IndexSelect|Unbind)Backward\d+")
+"""Operations that show some elements of a tensor."""
+
+
+def behind(case: Diagnosis, node: Node, operation: re.Pattern[str]) -> Node:
+    """Return what some operations, in a row, have made a node of, such as views."""
+    while operation.fullmatch(node.label) and (operands := operands_of(case, node)):
+        node = operands[0]
+    return node
+
+
 def brings_bad(case: Diagnosis, node: Node, run: int) -> bool:
     """Return whether nan or inf may come through an operand: be it that it is 0, as 1 / inf and exp(-inf) are.
 
     Of a program that was followed, what nobody has noted is finite, but for a part of the very call that uses it.
     """
-    part = r"(Select|Slice|Split|SplitWithSizes|UnsafeSplit|Index|IndexSelect|Unbind)Backward"  # and no IndexAdd
-    while re.match(part, node.label) and (operands := operands_of(case, node)):
-        node = operands[0]
+    node = behind(case, node, PART)
     hides_bad = sign_in_program(node) in (*DIVISIONS, "exp") and any(
         is_bad(case, one) for one in operands_of(case, node)
     )
@@ -243,19 +253,25 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
     sign, name, lines = sign_in_program(target), case.name_of(source, edge.output), case.line_of_node(target)
     kind, is_local = "nan" if has_nan(edge.flow.local) else "inf", not is_finite(edge.flow.local)
     handed = edge.flow.handed or Numbers()
-    is_own = is_local or sign in MENDS_OF_MATRICES  # and no sum or product that is too large
-    origin = (f"the derivative of {sign} for {name} is " if is_own else f"{sign} hands on ") + (
-        kind if is_local else handed.not_finite
-    )
+    origin = (  # a sum or product that is too large is none of its own derivative
+        f"the derivative of {sign} for {name} is " if is_local or sign in MENDS_OF_MATRICES else f"{sign} hands on "
+    ) + (kind if is_local else handed.not_finite)
     if where is not None:
-        is_known = edge.flow.local is not None and edge.flow.local.elements is not None  # that it is not picked there
+        is_known = (  # that it is not picked there: of a sum of what it picks nothing tells that
+            edge.flow.local is not None
+            and edge.flow.local.elements is not None
+            and size_of(edge.flow.local) == size_of(where.grad.arrived)
+        )
+        makers = first_not_finite(case, bad_operands(facts, edges))  # of the infinite factor of a product
+        maker = next((one for one in makers if one.kind == "operation"), target)
         return facts.cause(
             "nan",
             f"{head}: {origin}, and {'' if is_known else 'where '}where() picks the other side,"
             f" {'but ' * is_known}0 times {kind} is nan all the same",
-            (*lines, *case.line_of_node(where)),
-            f"give {sign} harmless inputs where they are not picked, by a torch.where before it: one behind is too"
-            f" late{'' if is_known else f'; where they are picked, keep them away from where this is {kind}'}",
+            (*lines, *case.line_of_node(maker), *case.line_of_node(where)),
+            f"give {sign_in_program(maker)} harmless inputs where they are not picked, by a torch.where before it: one"
+            f" behind is too late"
+            + ("" if is_known else f"; where they are picked, keep them away from where this is {kind}"),
         )
     too_large = (
         f"see whether its inputs, or what comes to it, are too large for {handed.dtype or 'their dtype'}"
@@ -297,17 +313,17 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
 def hides(case: Diagnosis, where: Node, edge: Edge) -> bool:
     """Return whether a where() may pick the other side at each number that is not finite of a derivative below it.
 
-    Where it picks what is made with that, it hands on a gradient which makes it infinite.
+    Where it picks what is made with that, it hands on a gradient which makes it infinite. It hides nothing if both of
+    its sides are made with that, as those of a Huber loss are, or if it picks all of one.
     """
     above = {edge.target, *(one.id for one in case.above(case.nodes[edge.target]))}
-    handed = (way.flow.handed for way in case.shown.inputs[where.id] if way.source in above)
-    return has_nan(edge.flow.handed) and not (
-        is_finite(edge.flow.local)
-        or any(
-            size_of(one) == size_of(edge.flow.local) and positions(times(edge.flow.local, one), math.isinf)
-            for one in handed
-        )
+    handed = [way.flow.handed for way in case.shown.inputs[where.id] if way.source in above]
+    is_infinite = any(
+        size_of(one) == size_of(edge.flow.local) and positions(times(edge.flow.local, one), math.isinf)
+        for one in handed
     )
+    is_below = has_nan(edge.flow.handed) and not is_finite(edge.flow.local)
+    return is_below and [*map(has_zero, handed)] == [True] and not is_infinite
 
 
 def first_turning(facts: TensorFacts) -> list[Edge]:
@@ -341,7 +357,12 @@ def not_finite_itself(facts: TensorFacts) -> Cause | None:
     node, case, number = facts.node, facts.case, facts.row.value.not_finite if facts.row.value is not None else ""
     is_so_yet = node is not None and (node.kind == "operation" or is_bad(case, node))  # a leaf may be written later
     ends = (node.id,) if node is not None and is_so_yet else bad_before(facts)
-    return not_finite_forward(case, facts.name, f"{facts.name} is {number}", ends)
+    cause = not_finite_forward(case, facts.name, f"{facts.name} is {number}", ends)
+    is_mask = number == "-inf" and not has_inf(facts.row.value) and not has_nan(facts.row.value)
+    others = (*case.root_values, *(edge.flow.handed for edge in case.shown.edges))
+    is_harmless = is_mask and case.has_run and all(map(is_finite, others))
+    meant = f"if {facts.name} is masked by it: {case.root_name} and all gradients are finite" * is_harmless
+    return cause and facts.cause(cause.verdict, cause.what, cause.lines, cause.mend, meant)
 
 
 @lru_cache(maxsize=4)  # most leaves of a graph ask the same
@@ -362,8 +383,9 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     inputs = [node for node in nodes if node.kind != "operation" and not is_finite(node.value)]
     operations = [node for node in nodes if node.kind == "operation" and may_make_not_finite(case, node)]
     values = [case.root_row.value if case.root_row is not None else None, *(node.value for node in operations)]
-    given = [one.value for node in operations for one in operands_of(case, node)]
-    is_infinite = any(map(has_inf, given)) and not any(has_inf(one.value) for one in operations)  # by no mask, or -inf
+    is_infinite = any(  # by no mask, or -inf
+        has_inf(one.value) for node in operations for one in operands_of(case, node)
+    ) and not any(has_inf(one.value) for one in operations)
     if any(map(has_nan, values)):  # an inf may be there on purpose: a mask
         inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf" or is_infinite] or (
             [] if operations else inputs
@@ -454,11 +476,15 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         return not_finite_input(case, name, what, first)
     number = first.value.not_finite if first.value is not None else ""
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
-    divisors = operands_of(case, first)[-1:] if not case.graph.code else []  # whose quotient is not kept
+    is_by_0 = (
+        dict(first.recorded.held).get("other") == "0"
+        or (  # of a saved graph the quotient is not kept
+            not case.graph.code and any(has_zero(one.value) for one in operands_of(case, first)[-1:])
+        )
+    )
     origin = first_true(
         (
-            sign == "/"
-            and (dict(first.recorded.held).get("other") == "0" or any(has_zero(one.value) for one in divisors)),
+            sign == "/" and is_by_0,
             "/ divides by 0, which gives nan or inf whatever is divided",
         ),
         (
@@ -561,19 +587,15 @@ def grown_in_loop(case: Diagnosis, node: Node) -> str:
 
 
 def flat_probability(case: Diagnosis, node: Node) -> str:
-    """Return the mend for the logarithm of a sigmoid or softmax, p or 1 - p, that is 0; "" for another one."""
+    """Return the mend for the logarithm of 0, which a sigmoid, a softmax or exp gives, or 1 - p; "" for another one."""
     logarithm = "log is infinite at 0" if sign_in_program(node) == "log" else "log1p is infinite at -1"
-    while node.kind == "operation":
-        inputs = [
-            one for one in operands_of(case, node) if one.kind not in ("constant", "frozen")
-        ]  # an index, as of p[y]
-        if len(inputs) != 1:
-            break
+    while len(inputs := [one for one in operands_of(case, node) if one.kind not in ("constant", "frozen")]) == 1:
         sign, elements = sign_in_program(node), (node.value.elements if node.value is not None else None) or ()
-        node = inputs[0]
+        (node,) = inputs  # and no index, as of p[y]
         is_sure = sign == "sigmoid" or case.graph.code or node.value is not None  # no mask of -inf makes the zeros
-        if sign in LOGARITHMS and not {0, 1}.isdisjoint(elements) and is_finite(node.value) and is_sure:
-            return f"{logarithm}, and {sign} is 0 or 1 here: use {LOGARITHMS[sign]}, or {LOGITS}"
+        is_flat = not {0, 1}.isdisjoint(elements) if sign in ("softmax", "sigmoid") else 0 in elements
+        if sign in LOGARITHMS and is_flat and is_finite(node.value) and is_sure:
+            return f"{logarithm}, and {sign} is {LOGARITHMS[sign]}"
     return ""
 
 
@@ -698,8 +720,13 @@ def begun_outside(case: Diagnosis, name: str, what: str, *users: Node) -> Cause 
             MENDS_OF_MATRICES.get(sign, f"see what {sign} is given: inf, numbers too large for its dtype, or none"),
         ),
     )
-    mend = with_text(text, operand, sign).replace(", whose slope is 0 there", "")
-    return Cause(name, "nan", f"{what}; {sign} makes the first such number, outside of the graph", lines, mend)
+    return Cause(
+        name,
+        "nan",
+        f"{what}; {sign} makes the first such number, outside of the graph",
+        lines,
+        with_text(text, operand, sign).replace(", whose slope is 0 there", ""),
+    )
 
 
 def operand_of(node: ast.AST | None) -> ast.expr | None:
@@ -722,7 +749,9 @@ def with_input(case: Diagnosis, mend: str, *edges: Edge) -> str:
     """Return a mend with the input of an operation in place of ``{x}``; besides, with those of others likewise."""
     if not edges:
         return mend
-    operands = [operand_in_program(case, edge) for edge in edges]
+    value, operands = case.whole.by_id[edges[0].source].value, [operand_in_program(case, edge) for edge in edges]
+    if value is not None and value.is_known and value.summary.largest < 0:  # all of it would have the slope 0
+        mend = mend.replace(CLAMPED, "{x}.exp() is")
     _, *others = dict.fromkeys(ast.unparse(one) if one is not None else "" for one in operands)
     text = with_text(mend, operands[0], sign_in_program(case.nodes[edges[0].target]))
     return f"{text}; likewise with {joined(filter(None, others))}" if any(others) and "{x}" in mend else text

@@ -536,6 +536,5 @@ def made_text(change: Hooked) -> str:
 
 def _text(value: Numbers) -> str:
     """Return a number, or few; of a large tensor the norm."""
-    if value.elements is not None and value.numel == 1 and not isinstance(value.elements[0], str):
-        return f"{value.elements[0]:.4g}"
-    return f"norm {value.summary.norm:.4g}"
+    number = value.elements[0] if value.elements is not None and value.numel == 1 else ""
+    return f"norm {value.summary.norm:.4g}" if isinstance(number, str) else f"{number:.4g}"

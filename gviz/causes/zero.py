@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -13,13 +13,14 @@ from gviz.causes.cuts import at_cuts, clause_of_cuts, takes_from_earlier
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import named_in, out_of_place
-from gviz.causes.not_finite import LOGITS, brought_not_finite, is_by_number, with_input
+from gviz.causes.not_finite import LOGITS, behind, brought_not_finite, is_by_number, users_of, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import MIXED, Edge, Node, Place
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import has_only, is_finite, plus, positions, summed_dims, times
 from gviz.passes.part import SAME_NUMBERS, nodes_saved, slope_formula
+from gviz.reaching import reached
 from gviz.text import joined
 
 MOST = 3
@@ -43,7 +44,10 @@ MENDS_OF_ZERO = {
     "masked_fill": "the mask covers whatever of it is used: see what it is made from",
     "sigmoid": "it is flat for inputs this large: make them smaller, or use a loss that takes logits",
     "tanh": "it is flat for inputs this large: make them smaller",
-    "clamp": "its input lies outside of the bounds, where the slope is 0: widen them",
+    "clamp": (
+        "its input lies outside of the bounds, where the slope is 0: bring it within them, or widen them if what"
+        " follows is finite there, too"
+    ),
     "*": "the other factor is 0 where it is used: see what makes it so",
     "**": "its input is 0, where x ** n has no slope, or n is 0: see what makes it so",
     **dict.fromkeys(
@@ -68,13 +72,6 @@ ONE_CLASS = "softmax of one element is 1 whatever it is: give it a dim of severa
 
 KEPT = "if it is a margin that all examples keep"
 
-MEANT_ZEROS = {
-    "clamp_min": KEPT,
-    "multi_margin_loss": KEPT,
-    "nll_loss": "if all targets are to be ignored, or of weight 0",
-}
-"""When such a gradient is as it should be."""
-
 PRODUCTS = {
     **dict.fromkeys(("*", "@", "convolution"), ((0, 1),)),
     "addmm": ((1, 2),),
@@ -86,6 +83,9 @@ PRODUCTS = {
 
 SELECTIONS = ("index", "index_select", "masked_select", "slice", "select", "gather", "take")
 """Operations that pick elements."""
+
+ADDED_UP = (*SUMS, *SELECTIONS, "where", "masked_fill", "**")
+"""What a loss may make of the margins of its examples, before they are one number."""
 
 
 class Mend(NamedTuple):
@@ -146,8 +146,8 @@ def is_empty(node: Node) -> bool:
 
 
 def is_not_0(value: Numbers | None) -> bool:
-    """Return whether numbers are known, and not all of them are 0."""
-    return value is not None and value.is_known and not has_only(value, 0.0)
+    """Return whether there are numbers that are known, and not all of them are 0."""
+    return value is not None and value.is_known and value.numel > 0 and not has_only(value, 0.0)
 
 
 def accumulated_zero(facts: TensorFacts) -> Cause:
@@ -166,7 +166,7 @@ def zero(facts: TensorFacts) -> Cause:
     case, head = facts.case, f"the gradient of {facts.name} is 0"
     if any(part is not None and not has_only(part, 0.0) for part in facts.parts):
         return zeroed(facts, head)
-    edges = list(edges_to_zero(case, facts.node)) if facts.node is not None else []
+    edges = edges_to_zero(case, facts.node) if facts.node is not None else []
     if not edges:
         return facts.cause(
             "zero",
@@ -175,13 +175,13 @@ def zero(facts: TensorFacts) -> Cause:
             "gviz render SOURCE --view dataflow shows the gradients on their way",
             f"if what comes to {facts.name} is to cancel out" * bool(beside_bias(facts)),
         )
-    ends = [case.nodes[end] for edge in edges for end in (edge.target, *[edge.source] * hands_on(edge))]
+    ends = (case.nodes[end] for edge in edges for end in (edge.target, *[edge.source] * is_not_0(edge.flow.handed)))
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
-        what = f"{head}: {backward_of(own)} gives 0"
-        return with_other_ways(
-            facts, facts.cause("zero", what, case.line_of_own(own.label, own), "look at what it returns"), edges
+        cause = facts.cause(
+            "zero", f"{head}: {backward_of(own)} gives 0", case.line_of_own(own.label, own), "look at what it returns"
         )
+        return with_other_ways(facts, cause, edges)
     if written := written_unseen(facts, edges, head):
         return written
     distinct = [*dict.fromkeys(zero_text(case, edge) for edge in edges)]
@@ -239,11 +239,11 @@ def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Caus
             is_after = lines or node is saver or (node.kind == "leaf" and len(case.uses[node.id]) == 1)
             if node.state != MIXED or not is_after:  # others may have been written before they were saved
                 continue
-            saved = f"{name}, which {sign_in_program(saver)} had saved for backward,"
             better = out_of_place(case.code_of(lines)) or f"write after backward(), or into {name}.clone()"
             return facts.cause(
                 "written in place",
-                f"{head}: {saved} was written after that, unseen by autograd",
+                f"{head}: {name}, which {sign_in_program(saver)} had saved for backward, was written after that,"
+                " unseen by autograd",
                 (*case.line_of_node(saver), *lines),
                 better,
             )
@@ -281,7 +281,8 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
             "take a smooth function, such as silu: the second derivative of one of straight pieces, such as relu, is 0",
             f"if {case.root_name} is made of gradients, as a gradient penalty is",
         )
-    other_text = first_true(
+    text = first_true(
+        (sign in MENDS_OF_ZERO, MENDS_OF_ZERO.get(sign, "")),
         (is_flat(first, edge.slot), "it has no slope at any input: take a function that has one"),
         (
             sign in ("mse_loss", "smooth_l1_loss", "huber_loss"),
@@ -289,20 +290,38 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         ),
         (True, f"give {sign} inputs where its derivative is not 0"),
     )
-    text = MENDS_OF_ZERO.get(sign, other_text)
     text = text.removesuffix(  # it gives no probability to the loss then
         f", or use {LOGITS}" * any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
     )
-    meant = MEANT_ZEROS.get(sign, "") if sign != "nll_loss" or has_others(case) else ""  # such as a loss beside it
-    is_hinge = all(has_only(one, 0.0) for one in case.root_values) and (
-        sign in ("clamp", "maximum") or (sign == "relu" and case.uses[first.id])
+    meant = first_true(
+        (sign == "multi_margin_loss" or is_hinge(case, source if sign == "**" else first), KEPT),
+        (sign == "nll_loss" and has_others(case), "if all targets are to be ignored, or of weight 0"),
+        (True, ""),
     )
-    return Mend(with_input(case, text, edge), KEPT if is_hinge else meant)
+    return Mend(with_input(case, text, edge), meant)
+
+
+def is_hinge(case: Diagnosis, node: Node) -> bool:
+    """Return whether an operation may be the margin of a loss: it makes 0 of what is below; all is only added up."""
+    sign, above, options = sign_in_program(node), case.above(node), node.recorded.options
+    is_at_0 = options.get("max", "None") == "None" and re.fullmatch(r"-?0(\.0*)?", options.get("min", ""))
+    is_added_up = all(
+        sign_in_program(one) in ADDED_UP
+        or SAME_NUMBERS.fullmatch(one.label)
+        or math.prod(size_of(one.grad.arrived)) == 1
+        for one in above
+    )
+    may_be = sign in ("clamp", "maximum") or (sign == "relu" and above != [])
+    return is_added_up and bool(is_at_0 or (may_be and all(has_only(one, 0.0) for one in case.root_values)))
 
 
 def is_flat(node: Node, slot: int) -> bool:
-    """Return whether the derivative of an operation for an input is 0 everywhere, as the table of operations has it."""
-    return slope_formula(node.label, slot).startswith("zeros_")
+    """Return whether the derivative of an operation for an input is 0 everywhere, as the table of operations has it.
+
+    That of a division that rounds is, too.
+    """
+    is_rounded = node.recorded.options.get("rounding_mode", "None") != "None"
+    return is_rounded or slope_formula(node.label, slot).startswith("zeros_")
 
 
 def mend_of_least(case: Diagnosis) -> Mend:
@@ -313,11 +332,14 @@ def mend_of_least(case: Diagnosis) -> Mend:
         if node.kind == "operation"
         and HALF in [one.dtype for one in (node.value, node.grad.arrived) if one is not None]
     )
-    of_half = Mend(
-        f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
-        f"if {case.root_name}, which is never less than 0, is 0 since all fits",
+    return (
+        Mend(
+            f"{HALF} makes 0 of what is less than 6e-8: compute in float32, or scale what is as small",
+            f"if {case.root_name}, which is never less than 0, is 0 since all fits",
+        )
+        if any(halves)
+        else Mend("", f"since {case.root_name} is 0, and never less")
     )
-    return of_half if any(halves) else Mend("", f"since {case.root_name} is 0, and never less")
 
 
 def dropout_of(case: Diagnosis, node: Node) -> str:
@@ -352,11 +374,6 @@ def mend_of_values(node: Node, sign: str) -> str:
         ),
         (True, ""),
     )
-
-
-def hands_on(edge: Edge) -> bool:
-    """Return whether a gradient that is not 0 is handed on, so that the ways to its tensor cancel out."""
-    return edge.flow.handed is not None and edge.flow.handed.numel > 0 and not has_only(edge.flow.handed, 0.0)
 
 
 HALF = "float16"
@@ -408,10 +425,10 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
 
     Its sums come to 0, or those over several ways to its input; or its dtype has no number as small.
     """
-    if hands_on(edge):
+    if is_not_0(edge.flow.handed):
         return MENDS_OF_SUMS["over ways"]
     node, handed = case.nodes[edge.target], edge.flow.handed
-    if handed is not None and (edge.flow.is_underflow or is_by_number(node)):
+    if handed is not None and (edge.flow.is_underflow or is_by_number(node)) and not is_flat(node, edge.slot):
         dtype = handed.dtype
         return Mend(
             f"{dtype} has no number as small: compute it in {'float32' if dtype == HALF else 'float64'}, or scale the"
@@ -458,17 +475,18 @@ def sums_within(case: Diagnosis, edge: Edge, node: Node) -> Mend | None:
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
     """Return what the other factor of a product is 0 from: tensors of the program, or operations on other numbers."""
-    todo, origins, seen = factors_of(case, case.nodes[edge.target], edge.slot), list[Node](), set[str]()
-    for one in todo:  # grows while it is read
-        node = behind_views(case, one)
-        if node.id in seen or not (is_nothing(case, one) or is_nothing(case, node)):
-            continue
-        seen.add(node.id)
-        inputs = [part for part in factors_of(case, node) if part.kind == "operation" or is_named(part)]
-        todo += inputs
-        if not any(is_nothing(case, part) for part in inputs) and (node.kind != "operation" or makes_zeros(case, node)):
-            origins.append(node)
-    return origins
+
+    def zeros(nodes: Iterable[Node]) -> list[str]:
+        pairs = ((one, behind(case, one, SAME_NUMBERS)) for one in nodes)
+        return [node.id for one, node in pairs if is_nothing(case, one) or is_nothing(case, node)]
+
+    def inputs_of(one: str) -> list[str]:
+        factors = factors_of(case, case.whole.by_id[one])
+        return zeros(part for part in factors if part.kind == "operation" or is_named(part))
+
+    found = reached(zeros(factors_of(case, case.nodes[edge.target], edge.slot)), inputs_of)
+    nodes = (case.whole.by_id[one] for one in found if not inputs_of(one))
+    return [node for node in nodes if node.kind != "operation" or makes_zeros(case, node)]
 
 
 def factors_of(case: Diagnosis, node: Node, slot: int | None = None) -> list[Node]:
@@ -497,15 +515,8 @@ def is_nothing(case: Diagnosis, node: Node) -> bool:
     return (has_only(node.value, 0.0) or multiplies_by_0(case, node)) or (
         (node.value is None or not node.value.is_known)
         and sign_in_program(node) in ("*", "@")
-        and any(has_only(behind_views(case, one).value, 0.0) for one in factors_of(case, node))
+        and any(has_only(behind(case, one, SAME_NUMBERS).value, 0.0) for one in factors_of(case, node))
     )
-
-
-def behind_views(case: Diagnosis, node: Node) -> Node:
-    """Return what a node is a view or a copy of: it is 0 if that is, and only then."""
-    while SAME_NUMBERS.fullmatch(node.label) and case.whole.inputs[node.id]:
-        node = case.whole.by_id[case.whole.inputs[node.id][0].source]
-    return node
 
 
 def multiplies_by_0(case: Diagnosis, node: Node) -> bool:
@@ -530,9 +541,12 @@ def is_named(node: Node) -> bool:
 
 def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     """Return the lines that make the other factor of a product 0, and what to do about it."""
-    tensors = [one for one in origins if one.kind != "operation"]
+    tensors, first, sign = (
+        [one for one in origins if one.kind != "operation"],
+        origins[0],
+        sign_in_program(origins[0]),
+    )
     if not tensors:
-        first, sign = origins[0], sign_in_program(origins[0])
         general = first_true(
             (multiplies_by_0(case, first), "it multiplies by 0"),
             (sign == "relu", MENDS_OF_ZERO["relu"]),
@@ -544,17 +558,37 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
     names, is_one = joined([one.name or "" for one in tensors]), len(tensors) == 1
     are, them = ("is", "it") if is_one else ("are", "them")
     is_fed = all(is_not_0(one.grad.value or one.grad.arrived) for one in origins)  # or is to arrive
-    is_lost = is_fed and any(row.history.grad_cleared and not row.history.was_used for row in rows)
-    is_left_out = is_fed and any(row.history.is_optimized is False and not row.history.is_updated for row in rows)
-    what = first_true(
-        (is_lost, f": see what takes away the gradient that comes to {them}"),
-        (is_left_out, f", and no step changes {them}: give {them} to an optimizer"),
-        (True, f": give {them} other numbers"),
+    fault = is_fed * first_true(
+        (
+            any(row.history.grad_cleared and not row.history.was_used for row in rows),
+            f": see what takes away the gradient that comes to {them}",
+        ),
+        (
+            any(row.history.is_optimized is False and not row.history.is_updated for row in rows),
+            f", and no step changes {them}: give {them} to an optimizer",
+        ),
+        (
+            any(1 < row.history.still_steps == row.history.steps for row in rows),  # and no warm-up
+            f", and each step() has had the learning rate 0 for {them}: see what sets it",
+        ),
+        (True, ""),
     )
+    may_be_mask = (
+        case.graph.code
+        and len(rows) == len(tensors)
+        and all(  # data, or a comparison: what was cut off is none
+            one.kind == "frozen"
+            and math.prod(size_of(one.value)) > 1
+            and (row.broken is None or row.broken.reason == "no derivative")
+            and all(sign_in_program(user) == "*" for user in users_of(case, one))
+            for one, row in zip(tensors, rows, strict=True)
+        )
+    )
+    mask = f"if {names} {are} to mask what is used, see why all of it is masked; else " * bool(may_be_mask)
     return tuple(line for row in rows for line in case.line_of(row.history.written or row.place)), Mend(
-        f"the other factor is 0, as {names} {are}{what}",
+        f"the other factor is 0, as {names} {are}{fault or f': {mask}give {them} other numbers'}",
         f"if {names} {are} to begin at 0: a gradient comes to {them}, and a step changes {them}"
-        * (is_fed and not (is_lost or is_left_out)),
+        * (is_fed and not fault),
     )
 
 
@@ -630,7 +664,7 @@ def is_least(case: Diagnosis) -> bool:
         )
         if arrives is None or not arrives.summary.smallest >= 0 or not (is_square or len(inputs) == SUMS.get(sign)):
             return False
-        if is_square and any(map(hands_on, inputs)):  # the dtype alone makes it 0
+        if is_square and any(is_not_0(edge.flow.handed) for edge in inputs):  # the dtype alone makes it 0
             return False
         todo += [] if is_square else [case.nodes[edge.source] for edge in inputs]
     return all(value is not None and has_only(value, 0.0) for value in case.root_values)
@@ -656,22 +690,20 @@ def cancelled(facts: TensorFacts, what: str) -> Cause:
         mend = f"see what {names[0]} and {names[1]} are made from, if they are to differ; {constant}; {mend}"
     elif has_others(case):
         meant = "if they are to cancel out, as others have gradients"
-    lines = [line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node)]
+    lines = (line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node))
     return facts.cause("zero", what, (*lines, *case.line_of_backward), mend, meant)
 
 
-def edges_to_zero(case: Diagnosis, node: Node) -> Iterator[Edge]:
-    """Yield the edges on which a gradient that is not 0 becomes 0, above a node."""
-    todo, seen = [node.id], {node.id}
-    for here in todo:  # grows while it is read
-        for edge in case.uses[here]:
-            arrives = case.nodes[edge.target].grad.arrived
-            several = case.uses[edge.target] if arrives is None else ()  # of an operation with several results
-            if any(map(hands_on, several)) or not (arrives is None or has_only(arrives, 0.0)):
-                yield edge
-            elif edge.target not in seen:
-                seen.add(edge.target)
-                todo.append(edge.target)
+def edges_to_zero(case: Diagnosis, node: Node) -> list[Edge]:
+    """Return the edges on which a gradient that is not 0 becomes 0, above a node."""
+
+    def turns(edge: Edge) -> bool:
+        arrives = case.nodes[edge.target].grad.arrived
+        several = case.uses[edge.target] if arrives is None else ()  # of an operation with several results
+        return any(is_not_0(use.flow.handed) for use in several) or not (arrives is None or has_only(arrives, 0.0))
+
+    below = reached([node.id], lambda one: [edge.target for edge in case.uses[one] if not turns(edge)])
+    return [edge for one in below for edge in case.uses[one] if turns(edge)]
 
 
 def zero_text(case: Diagnosis, edge: Edge) -> str:
@@ -683,13 +715,14 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     if sums is not None and not origins_of_factor(case, edge):
         return sums.of.format(f"{sign}{place}", name)
     negatives = positions(source.value, lambda number: number < 0) if sign in ("relu", "threshold") else []
-    own, inputs = ("input", "negative inputs") if size_of(source.value) else (name, "a negative input")
-    own = own if name == "its input" else name
-    indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
-    where = "everywhere" if sign not in MENDS_OF_ZERO and is_flat(target, edge.slot) else "here"
-    text = first_true(
-        (negatives, f"has the derivative 0 at {inputs} ({joined(indices, MOST)})"),
-        (is_empty(target), f"{'picks no element' if sign in SELECTIONS else 'has no elements'} of {name}"),
-        (True, ""),
+    own, inputs = (
+        (name.removeprefix("its "), "negative inputs") if size_of(source.value) else (name, "a negative input")
     )
-    return f"{sign}{place} {text}" if text else f"the derivative of {sign}{place} for {name} is 0 {where}"
+    indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
+    is_everywhere = sign not in MENDS_OF_ZERO and is_flat(target, edge.slot)
+    nothing = "picks no element" if sign in SELECTIONS else "has no elements"
+    return first_true(
+        (negatives, f"{sign}{place} has the derivative 0 at {inputs} ({joined(indices, MOST)})"),
+        (is_empty(target), f"{sign}{place} {nothing} of {name}"),
+        (True, f"the derivative of {sign}{place} for {name} is 0 {'everywhere' if is_everywhere else 'here'}"),
+    )

@@ -585,6 +585,21 @@ for i in range(2):
     assert row_of(after, "x").history.arrivals == 1, "the other gradient came to the new leaf"
 
 
+WIDEN = (
+    "its input lies outside of the bounds, where the slope is 0: bring it within them, or widen them if what follows is"
+    " finite there, too"
+)
+
+MARGIN_OF_SQUARES = (
+    "none, if it is a margin that all examples keep; else its input is 0, where x ** n has no slope, or n is 0: see what makes"
+    " it so"
+)
+
+MASK = (
+    "the other factor is 0, as mask is: if mask is to mask what is used, see why all of it is masked; else give it other"
+    " numbers"
+)
+
 ZEROS = {
     "zeros that a function writes": (
         "net.2.weight",
@@ -654,6 +669,104 @@ loss = (w * 2)[w > 5].mean()
         [6],
         "mean of no elements is nan: leave out a batch of which nothing is picked",
     ),
+    "a division by a number that rounds": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 2)
+loss = (torch.div(net(torch.randn(4, 3)), 0.1, rounding_mode="floor") * 0.1).pow(2).mean()
+""",
+        [6],
+        "it has no slope at any input: take a function that has one",
+    ),
+    "a division by a tensor that rounds": (
+        "net.weight",
+        """\
+net, steps = nn.Linear(3, 2), torch.tensor([0.1, 0.2])
+loss = (torch.div(net(torch.randn(4, 3)), steps, rounding_mode="trunc") - 1).pow(2).mean()
+""",
+        [6],
+        "it has no slope at any input: take a function that has one",
+    ),
+    "a bound that keeps a divisor from 0": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+loss = (1 / (net(torch.randn(4, 3)) - 5).clamp_min(1e-6)).mean()
+""",
+        [6],
+        "give it inputs above its bound",
+    ),
+    "a layer of which all is cut off, with a layer behind it": (
+        "net.0.weight",
+        """\
+net = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1, bias=False))
+nn.init.constant_(net[0].bias, -50.0)
+loss = net(torch.randn(4, 3)).sum()
+""",
+        [7],
+        "give it inputs above 0, or use a function such as leaky_relu or softplus",
+    ),
+    "margins beside another loss": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+nn.init.constant_(net.bias, 50.0)
+loss = (1 - net(torch.randn(4, 3))).clamp(min=0).squeeze(1).mean() + 0.1 * net.bias.pow(2).sum()
+""",
+        [7],
+        f"none, if it is a margin that all examples keep; else {WIDEN}",
+    ),
+    "squares of margins beside another loss": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+nn.init.constant_(net.bias, 50.0)
+loss = (1 - net(torch.randn(4, 3))).clamp(min=0).pow(2).mean() + 0.1 * net.bias.pow(2).sum()
+""",
+        [7],
+        MARGIN_OF_SQUARES,
+    ),
+    "an output that is cut off": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+nn.init.constant_(net.bias, -50.0)
+loss = (net(torch.randn(4, 3)).clamp(min=0) - 1).pow(2).mean()
+""",
+        [7],
+        WIDEN,
+    ),
+    "a bound that keeps a logarithm from nan": (
+        "net.weight",
+        "net = nn.Linear(3, 1)\nloss = (net(torch.randn(4, 3)) - 5).clamp(min=1e-6).log().mean()\n",
+        [6],
+        WIDEN,
+    ),
+    "a mask that a comparison makes": (
+        "net.weight",
+        """\
+net, x = nn.Linear(3, 2), torch.randn(4, 3)
+mask = (x[:, :1] > 9).float()
+loss = (net(x).pow(2) * mask).sum() / mask.sum().clamp(min=1)
+""",
+        [7, 6],
+        MASK,
+    ),
+    "a layer of zeros with the learning rate 0": (
+        "a.weight",
+        """\
+a, b, x = nn.Linear(3, 2), nn.Linear(2, 1), torch.randn(4, 3)
+nn.init.zeros_(b.weight)
+opt = torch.optim.SGD([{"params": a.parameters()}, {"params": b.parameters(), "lr": 0.0}], 0.1)
+for i in range(3):
+    opt.zero_grad()
+    (b(a(x)) - 1).pow(2).mean().backward()
+    opt.step()
+loss = (b(a(x)) - 1).pow(2).mean()
+""",
+        [12, 6],
+        "the other factor is 0, as b.weight is, and each step() has had the learning rate 0 for it: see what sets it",
+    ),
 }
 """Of each: the tensor, the program up to its loss, the lines that are named, and the mend."""
 
@@ -713,12 +826,96 @@ def test_an_input_that_where_picks_is_not_told_as_one_that_it_does_not_pick(
     loss = "loss = torch.where(d < 1, 0.5 * d ** 2, d - 0.5).mean()\nloss.backward()\n"
     program = f"{HEAD}m, x = nn.Linear(4, 3), torch.randn({size}, 4)\nd = (m(x) - m(x)).pow(2).sum(1).sqrt()\n{loss}"
     cause = why(graph_of(tmp_path, program, engine), "m.weight")
-    if size == 6:
-        keep = "keep the input of sqrt away from where its derivative is infinite: add a small number, or clamp it"
-        assert (cause.mend, [place.line for place, _ in cause.lines]) == (keep, [6]), cause
-    else:  # of so many numbers nobody knows which are picked
-        assert "and where where() picks the other side, 0 times inf is nan all the same" in cause.what
-        assert cause.mend.endswith("; where they are picked, keep them away from where this is inf")
+    assert (cause.mend, [place.line for place, _ in cause.lines]) == (FROM_SQRT, [6]), cause
+
+
+FROM_SQRT = "keep the input of sqrt away from where its derivative is infinite: add a small number, or clamp it"
+
+
+@pytest.mark.parametrize("size", [6, 600])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_what_where_picks_in_sums_or_in_many_numbers_no_more_is_said_than_is_known(
+    tmp_path: Path, size: int, engine: str
+) -> None:
+    program = f"""{HEAD}m, x = nn.Linear(4, 3), torch.randn({size}, 4)
+d = (m(x) - m(x)).pow(2).sqrt(){".sum(1)" * (size == 6)}
+loss = torch.where(x.sum(1{", keepdim=True" * (size > 6)}) > 0, d, 0).mean()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "m.weight")
+    assert "and where where() picks the other side, 0 times inf is nan all the same" in cause.what
+    assert cause.mend.endswith("; where they are picked, keep them away from where this is inf")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "mend", "better"),
+    [
+        ("s.log().mean()", "as s.exp() is", "s.exp().log().mean()"),
+        ("s.rsqrt().mean()", "as s.exp() is", "s.exp().rsqrt().mean()"),
+        (
+            "(s - 200).exp().sum(1).log().mean()",
+            "use logsumexp, or the input of exp itself",
+            "(s - 200).logsumexp(1).mean()",
+        ),
+    ],
+    ids=["log", "rsqrt", "log of exp"],
+)
+def test_what_is_all_below_0_gets_a_mend_that_has_a_slope(
+    tmp_path: Path, line: str, mend: str, better: str, engine: str
+) -> None:
+    program = f"{HEAD}net = nn.Linear(3, 2)\ns = net(torch.randn(4, 3)) - 5\nloss = {line}\nloss.backward()\n"
+    cause = why(graph_of(tmp_path, program, engine), "loss")
+    assert (cause.verdict in ("nan", "inf"), cause.mend.endswith(mend)) == (True, True), cause
+    assert why(graph_of(tmp_path, program.replace(line, better), engine), "net.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "loss", ["torch.softmax(s, 1).pow(2).sum()", "F.cross_entropy(s, torch.arange(3))", "s.max(1)[0].sum()"]
+)
+def test_a_mask_of_infinities_that_does_no_harm_is_no_fault(tmp_path: Path, loss: str, engine: str) -> None:
+    begin = f"{HEAD}net = nn.Linear(4, 3)\ns = net(torch.randn(3, 4)).masked_fill(torch.ones(3, 3).triu(1) > 0, -torch.inf)\n"
+    cause = why(graph_of(tmp_path, f"{begin}loss = {loss}\nloss.backward()\n", engine), "s")
+    assert cause.mend.startswith("none, if s is masked by it: loss and all gradients are finite; else put in"), cause
+    assert not cause.is_wrong
+    cause = why(graph_of(tmp_path, f"{begin}loss = {loss} + (s * 0).sum()\nloss.backward()\n", engine), "s")
+    assert (cause.is_wrong, cause.mend[:24]) == (True, "put in a finite number i"), cause
+
+
+BESIDE_WHERE = {
+    "a sum that both sides are made from": "d = (n * torch.tensor([0.0, 1, 1])).sum()\nloss = torch.where(d > 1, d, 0.1 * d)",
+    "rows that are left out before": "d = n[1:]\nloss = torch.where(d > 1, d, 0.1 * d).mean()",
+    "a Huber loss of what is normalized": (
+        "e = (h / (n + 1e-6)[:, None] - 1).abs()\nloss = torch.where(e < 1, 0.5 * e ** 2, e - 0.5).mean()"
+    ),
+    "a sum of which all is picked": "d = (n * torch.tensor([0.0, 1, 1])).sum()\nloss = torch.where(d > 0, d, torch.zeros(()))",
+}
+"""Programs with a norm of 0, and with a torch.where that has no part in what it brings."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", BESIDE_WHERE)
+def test_a_where_that_hides_nothing_is_not_named(tmp_path: Path, case: str, engine: str) -> None:
+    begin = "m, x = nn.Linear(4, 3, bias=False), torch.randn(3, 4)\nx[0] = 0\nh = m(x)\nn = h.pow(2).sum(1).sqrt()\n"
+    program = f"{HEAD}{begin}{BESIDE_WHERE[case]}\nloss.backward()\n"
+    cause = why(graph_of(tmp_path, program, engine), "m.weight")
+    assert (cause.mend, [place.line for place, _ in cause.lines]) == (FROM_SQRT, [8]), cause
+    after = graph_of(tmp_path, program.replace(".sum(1).sqrt()", ".sum(1).clamp(min=1e-12).sqrt()"), engine)
+    assert why(after, "m.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_under_where_what_makes_the_infinite_factor_of_a_product_is_to_have_harmless_inputs(
+    tmp_path: Path, engine: str
+) -> None:
+    program = "import torch\np = torch.tensor([0.0, 0.5], requires_grad=True)\nlog_p = torch.log(p)\n"
+    program += "loss = -torch.where(p > 0, p * log_p, torch.zeros(2)).sum()\nloss.backward()\n"
+    cause = why(graph_of(tmp_path, program, engine), "p")
+    assert [place.line for place, _ in cause.lines] == [4, 3]
+    assert cause.mend.startswith("give log harmless inputs where they are not picked, by a torch.where before it")
+    better = program.replace("torch.log(p)", "torch.log(torch.where(p > 0, p, 1))")
+    assert why(graph_of(tmp_path, better, engine), "p").verdict == "ok"
 
 
 @pytest.mark.parametrize(
