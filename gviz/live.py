@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gviz.causes.stopped import NO_GRAPH, NOT_SCALAR, SECOND
+from gviz.causes.diagnosis import NO_GRAPH, NOT_SCALAR, SECOND
 from gviz.drawing import (
     READ,
     Drawing,

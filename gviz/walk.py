@@ -310,7 +310,7 @@ def tensor_row(
     after = None if grad is None else numbers(grad, most)
     then = NO_GRADIENT if moment is None else moment.grad
     is_same = moment is None or (
-        (moment.grad.value, moment.numbers or own, moment.remark) == (after, own, "")
+        (moment.grad.value, moment.numbers or own, moment.remark, moment.is_of_other) == (after, own, "", False)
         and moment.requires_grad in (None, bool(tensor.requires_grad))
     )
     return TensorRow(

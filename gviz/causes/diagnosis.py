@@ -24,6 +24,11 @@ from gviz.text import display_width, printable
 FINE = ("ok", "frozen", "integer", "accumulated", "cleared", "new leaf", "not a leaf", "not trained", "hidden")
 """Verdicts that are no fault of the program: of a tensor that is not trained, say."""
 
+NO_GRAPH = "does not require grad and does not have a grad_fn"
+NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
+SECOND = "Trying to backward through the graph a second time"
+"""PyTorch's words for a backward that it refuses."""
+
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""
 
@@ -164,6 +169,16 @@ class Diagnosis:
         is_no_script = self.is_expression or not self.graph.code.strip()  # as of a model
         has_left = is_no_script and any(row.grad.value is not None for row in self.graph.tensors)
         return self.graph.backward is not None or has_left
+
+    @cached_property
+    def is_beside_run(self) -> bool:
+        """Whether backward was called, and not on the root, which somebody has asked for then: it has a graph."""
+        return (
+            bool(self.nodes)
+            and self.graph.backward is None
+            and (self.graph.failure is not None or any(row.history.brought for row in self.rows.values()))
+            and (self.stop is None or NO_GRAPH not in self.stop.message)  # else nobody has asked: that one has no graph
+        )
 
     # ---------------------------------------------------------------- lines of the program
     def line_of(self, place: Place | None) -> Lines:

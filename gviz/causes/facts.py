@@ -130,7 +130,11 @@ class TensorFacts:
     @property
     def is_of_other_root(self) -> bool:
         """Whether its gradient is of another backward than that of the root, which is not made from it."""
-        return self.case.has_run and bool(self.case.nodes) and not self.case.is_reached(self.row)
+        return (
+            (self.case.has_run or self.case.is_beside_run)
+            and bool(self.case.nodes)
+            and not self.case.is_reached(self.row)
+        )
 
     @property
     def is_of_other_call(self) -> bool:

@@ -21,7 +21,7 @@ from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
 from gviz.causes.syntax import has, parse, parts_of_sum, statements, statements_at
 from gviz.causes.training import made_text
-from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, Unlisted
+from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, Moment, Unlisted
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
 
@@ -663,17 +663,15 @@ def comes_surely(case: Diagnosis, cut: GraphCut) -> bool:
 
 
 # ---------------------------------------------------------------- backward
-def of_other_root(facts: TensorFacts) -> Cause | None:
-    """Return the cause for a leaf whose gradient is of another root, if backward has not run on this one."""
-    moment, case, root = facts.row.moment, facts.case, facts.case.root_name
-    if moment is None or not (moment.is_of_other and facts.row.is_leaf) or case.graph.backward or case.stop:
-        return None
+def of_other_root(facts: TensorFacts) -> Cause:
+    """Return the cause for a leaf of the root that is asked for, if its gradient is of another root than that."""
+    moment, case, root = facts.row.moment or Moment(), facts.case, facts.case.root_name
     lines, call = case.line_of(moment.grad_at or facts.history.brought), case.call_of_backward
     part = f"torch.autograd.grad({call.removesuffix('.backward()')}, {facts.in_code}, retain_graph=True)"
     mend = first_true(
         (moment.is_of_whole, f"{part} before {lines[0][0] if lines else 'it'}, which gives that part alone"),
         (case.is_freed, f"one backward() on the sum of both; or the first with retain_graph=True, and then {call}"),
-        (True, f"{call}, which adds to what {facts.in_code}.grad has"),
+        (True, call + f", which adds to what {facts.in_code}.grad has" * (facts.grad is not None)),
     )
     return facts.cause(
         "backward not run",
@@ -682,6 +680,16 @@ def of_other_root(facts: TensorFacts) -> Cause | None:
         lines or facts.lines,
         mend,
         f"if it is enough that {root} has a part in it" * moment.is_of_whole,
+    )
+
+
+def beside_asked(facts: TensorFacts) -> Cause:
+    """Return the cause for a leaf that the root is not made from, which may be meant: another one trains it."""
+    cause = cut_off(facts) if facts.cuts else bias_beside_derivatives(facts) or no_path(facts)
+    return (
+        cause._replace(mend=f"none, if another root is to train it; else {cause.mend}", is_meant=True)
+        if cause.is_wrong and (facts.history.brought or facts.case.graph.failure is not None)
+        else cause
     )
 
 
@@ -736,16 +744,10 @@ def not_run(facts: TensorFacts) -> Cause:
     return (
         facts.cause(
             "backward not run",
-            f"backward has not run on {case.root_name}"
-            + (
-                f": the gradient that {name} had was of another backward"
-                if facts.history.brought
-                else ", but on another"
-            ),
-            case.line_of(facts.history.brought) or (*facts.lines, *made),
+            f"backward has not run on {case.root_name}, but on another",
+            (*facts.lines, *made),
             f"gviz why SOURCE {name} without --root tells of that one"
             + f"; else {case.call_of_backward}" * (facts.is_leaf_of_graph and not case.is_freed),
-            f"if {case.root_name} needs no backward() of its own, as a part of another root" * facts.is_used,
         )
         if any(one.history.brought for one in case.rows.values())
         else facts.cause(
@@ -821,9 +823,7 @@ def left_out_this_time(facts: TensorFacts) -> Cause | None:
 
 def without_trace(facts: TensorFacts) -> Cause | None:
     """Return the cause for a leaf in the graph without a gradient after backward: it never came, or a hook took it."""
-    case, name, node = facts.case, facts.name, facts.node
-    if node is None:
-        return None
+    case, name, node = facts.case, facts.name, facts.case.named[facts.name]
     users = [case.nodes[edge.target] for edge in case.uses[node.id]]
     functions = (one for one in (*users, *case.above(node)) if not CLASS.fullmatch(one.label))
     reached = {edge.source for edge in case.shown.edges if case.nodes[edge.target].grad.arrived is not None}

@@ -10,7 +10,18 @@ from functools import lru_cache
 from gviz.causes import fixes
 from gviz.causes.assignments import assigned_pairs, line_numbers
 from gviz.causes.cuts import cuts_to_blame, detached_in, detached_values
-from gviz.causes.diagnosis import Cause, Diagnosis, Lines, at_line, first_true, in_code, sign_in_program
+from gviz.causes.diagnosis import (
+    NO_GRAPH,
+    NOT_SCALAR,
+    SECOND,
+    Cause,
+    Diagnosis,
+    Lines,
+    at_line,
+    first_true,
+    in_code,
+    sign_in_program,
+)
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import named_in
 from gviz.causes.missing import GRADIENT, SEVERAL, beside_root, is_computed, never_required, outside
@@ -22,10 +33,7 @@ from gviz.reference.error_help import help_in
 from gviz.text import joined
 from gviz.walk import INPLACE
 
-NO_GRAPH = "does not require grad and does not have a grad_fn"
-SECOND = "Trying to backward through the graph a second time"
 LEAF_WRITTEN = "a leaf Variable that requires grad"
-NOT_SCALAR = "grad can be implicitly created only for scalar outputs"
 """PyTorch's words."""
 
 WRITE_ANEW = "write the result into a new tensor; of a layer, leave out inplace=True"

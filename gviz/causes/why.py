@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 
 from gviz.causes import missing, training, zero
-from gviz.causes.diagnosis import Cause, Diagnosis, first_true
+from gviz.causes.diagnosis import NO_GRAPH, Cause, Diagnosis, first_true
 from gviz.causes.facts import TensorFacts, Verdict, always, first_answer
 from gviz.causes.not_finite import gradient_not_finite, not_finite_before, not_finite_itself, not_finite_since
-from gviz.causes.stopped import NO_GRAPH, is_about, is_frozen_for_root, stopped
+from gviz.causes.stopped import is_about, is_frozen_for_root, stopped
 from gviz.errors import SourceError
 from gviz.garbage import without_collecting
 from gviz.graphs import Graph, GraphCut
@@ -26,7 +26,29 @@ from gviz.text import did_you_mean, excerpt, joined, name_among
 LONGEST = 60
 """Characters of what a letter of gviz's stands for, from which on others in it stay."""
 
+ON_OTHER_ROOT = (
+    Verdict(
+        lambda one: (
+            (one.case.is_beside_run and one.row.is_leaf and one.row.requires_grad)
+            and one.is_of_other_root
+            and not (one.number or one.leaf_root is not None or missing.took_name(one))
+        ),
+        missing.beside_asked,
+    ),
+    Verdict(
+        lambda one: (
+            (one.case.is_beside_run and one.row.is_leaf and one.row.requires_grad)
+            and (one.row.moment is not None and one.row.moment.is_of_other)
+            and (one.grad is not None or one.history.brought is not None)
+            and one.case.stop is None
+        ),
+        missing.of_other_root,
+    ),
+)
+"""The verdicts on a leaf where backward was called on another root than the one that is asked for."""
+
 WITHOUT_GRADIENT = (
+    *ON_OTHER_ROOT,
     Verdict(lambda one: one.history.is_stepped_later and not one.history.arrivals, missing.stepped_later),
     Verdict(missing.took_name, missing.overwritten),
     # It is not in the graph at all.
@@ -74,6 +96,7 @@ WITHOUT_GRADIENT = (
 """The verdicts on a gradient that is None, those that explain most first."""
 
 WITH_GRADIENT = (
+    *ON_OTHER_ROOT,
     Verdict(is_about, stopped),
     # What the gradient was is gone: the tensor itself tells.
     Verdict(lambda one: one.history.grad_cleared and not is_finite(one.row.value), not_finite_itself),
@@ -207,12 +230,22 @@ def cut_of_constant(facts: TensorFacts, cause: Cause) -> GraphCut | None:
     return None if cut is None or facts.row is facts.case.root_row or cause.verdict != cut.reason else cut
 
 
-def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
-    """Return the cause for a tensor outside the graph: what a loss is compared with, say, is a constant on purpose.
+def cause_alone(facts: TensorFacts) -> Cause:
+    """Return the cause for a tensor, without what is known of others that it was made from."""
+    cause = first_answer(WITH_GRADIENT if facts.grad is not None else WITHOUT_GRADIENT, facts)
+    numbers = facts.grad if facts.number else facts.row.value
+    is_infinite = numbers is not None and numbers.not_finite and not numbers.has_nan
+    cause = cause._replace(verdict="inf") if is_infinite and cause.verdict == "nan" else cause
+    return training.with_misplaced_call(facts, missing.with_later_losses(facts, cause))
+
+
+def cause_of(facts: TensorFacts) -> Cause:
+    """Return the cause for a tensor; one outside the graph, such as what a loss is compared with, may be a constant.
 
     It may be one where the cut is not what is wrong with the gradients of what it was made from; that may be a
     constant, too, and in a loop one that was made from the tensor itself.
     """
+    cause = cause_alone(facts)
     rows, todo, seen = facts.case.rows, [(facts, cause)], {facts.name}
     if (own_cut := cut_of_constant(facts, cause)) is None:
         return cause
@@ -228,18 +261,3 @@ def as_constant(facts: TensorFacts, cause: Cause) -> Cause:
         todo += [(leaf, cause_alone(leaf)) for leaf in (TensorFacts(facts.case, rows[name]) for name in new)]
     hedged = cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)
     return hedged if is_no_fault else cause
-
-
-def cause_alone(facts: TensorFacts) -> Cause:
-    """Return the cause for a tensor, without what is known of others that it was made from."""
-    verdicts = WITH_GRADIENT if facts.grad is not None else WITHOUT_GRADIENT
-    cause = first_answer((Verdict(always, missing.of_other_root), *verdicts), facts)
-    numbers = facts.grad if facts.number else facts.row.value
-    is_infinite = numbers is not None and numbers.not_finite and not numbers.has_nan
-    cause = cause._replace(verdict="inf") if is_infinite and cause.verdict == "nan" else cause
-    return training.with_misplaced_call(facts, missing.with_later_losses(facts, cause))
-
-
-def cause_of(facts: TensorFacts) -> Cause:
-    """Return the cause for a tensor."""
-    return as_constant(facts, cause_alone(facts))

@@ -54,7 +54,7 @@ class Pass:
         at: when it was called, by the numbers of operations; 0 where that was not asked for.
         names: the named tensors then, where a root is asked for by its name; they live as long as that.
         chain: where the functions of the program stood, if backward was called.
-        of: what it is of, where that is not the roots.
+        of: the name of what it is of; "" where that is not known, or if it is of the roots.
         is_first_bad: whether it is the first of the last calls that all left something that is not finite.
         is_followed: whether it was asked for by the name of its root, and the program called backward again afterwards.
     """
@@ -208,7 +208,9 @@ def _walked(run: Run, names: Mapping[str, Any], options: SourceOptions) -> Graph
         modules=_modules_of_run(run, names) if run.has_layers else None,
     )
     graph = walked(flow=run.backward.flow)
-    if run.backward.late_flow is not None and has_tiny(graph):
+    if (run.backward.late_flow is not None and len(graph.nodes) <= FEW_NODES) and any(
+        may_be_rounding(node.grad.value) for node in graph.nodes
+    ):
         graph = with_gradients_of(graph, walked(flow=run.backward.late_flow()))
     if options.order:  # of a script it is that of its own backward
         graph = graph.changed(
@@ -276,11 +278,6 @@ def first_uses(graph: Graph) -> dict[str, int]:
             runs = [graph.by_id[one].run for one in (*users, *(edge.target for edge in ends))]
             first[node.name] = min(filter(None, runs), default=0)
     return first
-
-
-def has_tiny(graph: Graph) -> bool:
-    """Return whether a gradient of a small graph has a number that may be what rounding has left of a sum."""
-    return len(graph.nodes) <= FEW_NODES and any(may_be_rounding(node.grad.value) for node in graph.nodes)
 
 
 def with_gradients_of(graph: Graph, other: Graph) -> Graph:

@@ -3407,13 +3407,107 @@ for i in range(2):
     opt.zero_grad()
 """
     cause = why(graph_of(tmp_path, program, engine, roots=("loss",)), "w")
-    assert cause.what == "backward has not run on loss: the gradient that w had was of another backward"
+    assert cause.what == "backward has not run on loss: the gradient that w has had is of another backward"
     assert cause.lines == ((Place(6), "(loss / 2).backward()"),)
-    assert not cause.is_wrong  # it has been used by then
-    assert cause.mend == (  # backward() has freed the graph of loss, too
-        "none, if loss needs no backward() of its own, as a part of another root; else gviz why SOURCE w without --root"
-        " tells of that one"
+    assert not cause.is_wrong  # loss is a part of what backward has run on
+    assert cause.mend == (
+        "none, if it is enough that loss has a part in it; else torch.autograd.grad(loss, w, retain_graph=True) before"
+        " line 6, which gives that part alone"
     )
+
+
+PARTS = """\
+import torch
+from torch import nn
+net, aux = nn.Linear(3, 2), nn.Linear(2, 2)
+opt = torch.optim.Adam([*net.parameters(), *aux.parameters()])
+for step in range(2):
+    h = net(torch.ones(4, 3))
+    main = h.pow(2).mean()
+    side = aux(h).pow(2).mean()
+    extra = h.abs().sum()
+    loss = main + side
+    {}
+    loss.backward()
+    opt.step()
+    {}
+cut = (h @ aux.weight.detach()).sum()
+"""
+BESIDE = "main is not made from aux.weight: there is no path between them"
+IN_PART = (
+    "none, if it is enough that main has a part in it; else torch.autograd.grad(main, net.weight, retain_graph=True)"
+    " before line 12, which gives that part alone"
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("calls", [("opt.zero_grad()", ""), ("", "opt.zero_grad()"), ("", "net.weight.grad = None")])
+def test_of_a_root_that_is_asked_for_the_answer_is_about_its_own_graph_wherever_gradients_are_cleared(
+    tmp_path: Path, calls: tuple[str, str], engine: str
+) -> None:
+    program = PARTS.format(*calls)
+    causes = {one.name: one for one in why_all(graph_of(tmp_path, program, engine, roots=("main",)))}
+    assert (causes["aux.weight"].verdict, causes["aux.weight"].what) == ("no path", BESIDE)
+    assert (
+        causes["aux.weight"].mend == "none, if another root is to train it; else use aux.weight where main is computed"
+    )
+    assert (causes["net.weight"].verdict, causes["net.weight"].mend) == ("backward not run", IN_PART)
+    assert causes["net.weight"].what.endswith("the gradient that net.weight has had is of loss")
+    extra = {one.name: one for one in why_all(graph_of(tmp_path, program, engine, roots=("extra",)))}
+    assert (extra["net.weight"].verdict, extra["net.weight"].is_wrong) == ("backward not run", True)
+    assert extra["net.weight"].mend == (
+        "one backward() on the sum of both; or the first with retain_graph=True, and then extra.backward()"
+    )
+    assert (extra["aux.weight"].verdict, extra["aux.weight"].is_wrong) == ("no path", False)
+    cut = why(graph_of(tmp_path, program, engine, roots=("cut",)), "aux.weight")
+    assert (cut.verdict, cut.mend) == (
+        "detached", "none, if another root is to train it; else cut = (h @ aux.weight).sum()",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_part_of_an_earlier_root_than_the_last_is_one_though_the_last_has_brought_its_leaves_gradients(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+judge, maker, z = nn.Linear(2, 1), nn.Linear(2, 2), torch.ones(3, 2)
+real = judge(z).pow(2).mean()
+fake = judge(maker(z).detach()).mean()
+total = real + fake
+total.backward()
+last = judge(maker(z)).mean()
+last.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine, roots=("real",)), "judge.weight")
+    assert (cause.verdict, cause.is_meant) == ("backward not run", True)
+    assert cause.what == "backward has not run on real: the gradient that judge.weight has had is of total"
+    assert [place.line for place, _ in cause.lines] == [7]
+    assert why(graph_of(tmp_path, program, engine, roots=("real",)), "maker.weight").verdict == "no path"
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("root", "beside"), [("side", "att"), ("main", "aux")])
+def test_a_leaf_that_is_not_in_a_part_of_a_root_whose_backward_fails_has_no_path_to_that(
+    tmp_path: Path, root: str, beside: str, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+att, aux, x = nn.Linear(3, 4), nn.Linear(3, 2), torch.ones(5, 3)
+a = att(x).softmax(-1)
+b = a.log()
+a.mul_(2)
+main = b.mean()
+side = aux(x).pow(2).mean()
+loss = main + side
+loss.backward()
+"""
+    drawn = graph_of(tmp_path, program, engine, roots=(root,))
+    assert why(drawn, f"{beside}.weight").verdict == "no path"
+    assert why(drawn, f"{'aux' if beside == 'att' else 'att'}.weight").verdict == "written in place"
 
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")

@@ -69,6 +69,9 @@ WORDS = {
 """What PyTorch calls them."""
 
 
+PASSED = "gviz passed"
+"""Under which a node's ``metadata`` has the root of the last backward that has gone through it, and its place."""
+
 OF_ASKED = "nan of the roots that are asked for"
 """Under which name the first bad call on these is kept."""
 
@@ -157,21 +160,20 @@ class Calls(Observer):
         """
         moments, last = dict(about.moments), self.last.get("backward")
         if about.function not in ("backward", "grad") and last is not None:
-            nodes, whole = graph_nodes(roots), graph_nodes(last.tensors)
+            nodes, parts = graph_nodes(roots), [node and node.metadata.get(PASSED) for node in map(grad_fn, roots)]
             inside = [one for one in names.values() if one.grad_fn in nodes or any(one is root for root in roots)]
-            names_then = {**last.names, **names}.items()
-            of = next((name for name, one in names_then if any(one is root for root in last.tensors)), "")
             for one in (*inside, *(leaf for leaf in nodes.values() if leaf is not None)):
-                if gradient(one) is not None:
+                if gradient(one) is not None or self.options.diagnose:
                     grad = last.about.moments.get(id(one), Moment()).grad
                     is_last = grad.value != grad.before  # else the last call has brought it nothing, or has failed
+                    of = parts[0] if all(parts) else (last.about.of, last.about.place) if is_last else ("", None)
                     moments[id(one)] = moments.get(id(one), Moment())._replace(
                         grad=Gradient(),
                         remark="",
                         is_of_other=True,
-                        grad_of=of if is_last else "",
-                        grad_at=last.about.place if is_last else None,
-                        is_of_whole=is_last and all(grad_fn(root) in whole for root in roots),
+                        grad_of=of[0],
+                        grad_at=of[1],
+                        is_of_whole=all(parts),
                     )
         moments |= self.versions.moments(roots, names.values(), about.at, moments)
         tensors = (*roots, *names.values())
@@ -306,8 +308,11 @@ class Calls(Observer):
             self.count,
             at=self.versions.at_pass(),
             names=by_name,
+            of=next((name for name, one in (by_name or names).items() if one is tensors[0]), ""),
             chain=self.trace.frames.chain() if self.trace is not None else (),
         )
+        for node in nodes if self.options.diagnose and by_name and function == "backward" else ():
+            node.metadata[PASSED] = about.of, place
         self.last[function] = Call(tensors, names, about)
         for tensor in tensors:
             earlier = recall(self.passes, tensor)
