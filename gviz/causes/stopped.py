@@ -480,7 +480,7 @@ def has_stepped(case: Diagnosis, ends: Iterable[str]) -> bool:
 def has_had_backward(case: Diagnosis) -> bool:
     """Return whether the backward before the last one was called on the root, as its name and its age tell."""
     name, root = named_in(case.code_of(case.line_of_stop)), case.nodes[case.shown.roots[0]]
-    return 0 < root.run <= case.graph.earlier and name != "" and name in names_called(case)
+    return 0 < root.run <= max(case.graph.earlier, default=0) and name != "" and name in names_called(case)
 
 
 def names_called(case: Diagnosis) -> set[str]:
@@ -598,15 +598,18 @@ def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Li
 def links_of(case: Diagnosis) -> list[Edge]:
     """Return the edges at which a backward comes to operations that an earlier one had freed, the last first.
 
-    They had run when the earlier one was called, and what uses them had not; if all of it had, they are where nothing
-    flows.
+    They had run when one was called that came after the operation at which this one stopped, and what uses them had
+    not; if all of it had, they are where nothing flows.
     """
     nodes, flowing = case.nodes, [edge for edge in case.shown.edges if edge.flow.handed is not None]
     targets = {edge.target for edge in flowing}
     reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in targets]
-    old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.run <= case.graph.earlier}
-    older = [edge for edge in case.shown.edges if edge.source in old and edge.target not in old]
-    return sorted(older or reached, key=lambda edge: -nodes[edge.source].run)
+    called = next((at for at in case.graph.earlier if all(nodes[one.source].run <= at for one in reached)), 0)
+    old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.run <= called}
+    return sorted(
+        [edge for edge in case.shown.edges if edge.source in old and edge.target not in old] or reached,
+        key=lambda edge: -nodes[edge.source].run,
+    )
 
 
 def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
@@ -631,7 +634,7 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
         what = f"backward did not run to its end: {leaf} was written in place after it had been saved{by} for backward"
         mend = f"call backward() before {leaf} is written, as by step(); or {again}"
     links = links_of(case) if ".step(" in code and case.graph.earlier else []
-    if links and case.nodes[links[0].source].run <= case.graph.earlier < case.nodes[links[0].target].run:
+    if links and case.nodes[links[0].source].run <= max(case.graph.earlier) < case.nodes[links[0].target].run:
         # what is of an earlier run was computed with weights that have been stepped since
         mend = linked(case)[2].partition("; or ")[0]
     lines, meant = (*case.line_of_stop, *case.line_of_node(saver), *writes), ""

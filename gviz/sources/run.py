@@ -47,8 +47,8 @@ class Pass:
             sum; None if that is not known.
         memory: what each operation has saved, which backward frees; None if it was not looked at.
         moments: what the tensors were when it ran, by their identity.
-        earlier: how many runs of lines there had been when the call before this one was made, so that operations with
-            a smaller run are of an earlier graph; 0 for the first call.
+        earlier: how many runs of lines there had been when each of the last hundred calls before this one was made, so
+            that operations with a smaller run are of an earlier graph.
         run: how many there had been when this one was made; 0 where they are not counted.
         number: which call this is, counted from 1.
         at: when it was called, by the numbers of operations; 0 where that was not asked for.
@@ -65,7 +65,7 @@ class Pass:
     late_flow: Callable[[], Mapping[NodeLike, NodeFlow]] | None = None
     memory: Mapping[NodeLike, Mapping[object, int] | None] | None = None
     moments: Mapping[int, Moment] = field(default_factory=dict)
-    earlier: int = 0
+    earlier: tuple[int, ...] = ()
     run: int = 0
     number: int = 1
     is_first_bad: bool = False
@@ -172,7 +172,7 @@ def graph_of_run(run: Run, options: SourceOptions) -> Graph:
                 row_of,
                 uses=uses,
                 chain=run.backward.chain,
-                earlier=run.backward.earlier,
+                earlier=max(run.backward.earlier, default=0),
             )
         )
         return _with_lines(graph, run, run.lines, _with_unlisted(rows, run, run.lines, tensors), {**names, **tensors})

@@ -1528,6 +1528,30 @@ loss.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_another_backward_in_the_same_pass_is_not_the_one_that_freed_the_state_of_the_pass_before(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+cell, head, aux = nn.GRUCell(3, 4), nn.Linear(4, 1), nn.Linear(3, 1)
+h = torch.zeros(2, 4)
+for step in range(3):
+    x = torch.randn(2, 3)
+    h = cell(x, h)
+    y = head(h)
+    side = aux(x).pow(2).mean()
+    side.backward()
+    loss = (y - 1).pow(2).mean()
+    loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "cell.weight_hh")
+    assert (cause.verdict, cause.mend) == ("second backward", "h = h.detach() before it is used again")
+    twice = program.replace("h = cell(x, h)", "h = cell(x, torch.zeros(2, 4))") + "    (y.mean() + 1).backward()\n"
+    assert "y, made in line 8, links the two" in why(graph_of(tmp_path, twice, engine), "cell.weight_hh").what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_mask_without_a_name_is_not_blamed_for_the_softmax_of_a_row_that_it_covers(
     tmp_path: Path, engine: str
 ) -> None:

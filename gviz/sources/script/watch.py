@@ -130,7 +130,7 @@ class Calls(Observer):
             bool
         ] = {}  # those that calls came to: a later call is to have their gradients of then, too
         self.roots: dict[str, Any] = {}  # of those that are asked for: what a call was made on last under the name
-        self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, 0
+        self.is_read, self.is_running, self.count, self.earlier = is_read, False, 0, tuple[int, ...]()
         self.measured = math.inf if options.costs else MEASURED if options.kept else 0
         self.moments: dict[int, Moment] = {}  # of the last call
         self.failure: Stop | None = None  # why the last backward failed, if it did
@@ -239,7 +239,7 @@ class Calls(Observer):
                 with self.listener.quiet():
                     self.note_gradients(noted_tensors)
             if name == "backward":
-                self.earlier = run
+                self.earlier = (*self.earlier, run)[-100:]
                 with self.listener.quiet():
                     self.note_end(leaves)
                 self.after()
