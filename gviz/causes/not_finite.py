@@ -401,7 +401,13 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
     makers = sorted(operations, key=lambda node: (node.run, node.id in users, -order[node.id]))
     alike = [node for node in makers if (node.label, node.run) == (makers[0].label, makers[0].run)]
     if not is_infinite and any(not node.label.startswith(PUT_IN) for node in alike):  # their results may have made it
-        inputs = [node for node in inputs if node.kind == "leaf" or node.name in case.rows]
+        inputs = [
+            node
+            for node in inputs
+            if node.kind == "leaf"
+            or node.name in case.rows
+            or any(user.run < makers[0].run for user in users_of(case, node))
+        ]
     return (
         sorted(
             inputs,
@@ -437,8 +443,11 @@ def is_given_unknown(case: Diagnosis, node: Node) -> bool:
 
 def may_make_not_finite(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation makes nan, or inf of finite inputs, as far as these are known."""
-    is_nan, given = has_nan(node.value), [one.value for one in shown_by(case, node)]  # of an inf, such as a mask has
-    return not is_finite(node.value) and not any(has_nan(one) if is_nan else not is_finite(one) for one in given)
+    given = [one.value or behind(case, one, SAME_NUMBERS).value for one in shown_by(case, node)]
+    return not is_finite(node.value) and not any(
+        has_nan(one) if has_nan(node.value) else not is_finite(one)  # of an inf, such as a mask has
+        for one in given
+    )
 
 
 def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, ...]) -> Cause | None:

@@ -1552,6 +1552,33 @@ for step in range(3):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "u = (x - x.mean(1, keepdim=True)) / std * gain\nv = u + mix(u)",
+        "v = mix((x - x.mean(1, keepdim=True)) / std * gain)",
+        "u = (x - x.mean(1, keepdim=True)) / std * gain\nv = att(u, u, u)[0]",
+    ],
+)
+def test_a_layer_on_three_dimensions_is_not_blamed_for_nan_that_it_was_given(
+    tmp_path: Path, lines: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+from torch import nn
+gain, mix, att = nn.Parameter(torch.ones(1)), nn.Linear(1, 1), nn.MultiheadAttention(1, 1)
+x = torch.zeros(4, 6, 1)
+std = x.var(1, keepdim=True).sqrt()
+{lines}
+loss = v.pow(2).mean()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "gain")
+    assert (cause.verdict, cause.lines[0][0].line) == ("nan", 6)
+    assert cause.mend == "its divisor is 0, or too small for its dtype: add a small number to std"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_mask_without_a_name_is_not_blamed_for_the_softmax_of_a_row_that_it_covers(
     tmp_path: Path, engine: str
 ) -> None:
