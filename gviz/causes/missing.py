@@ -203,14 +203,19 @@ def is_refused(facts: TensorFacts) -> bool:
 def not_retained(facts: TensorFacts) -> Cause:
     """Return the cause for a tensor that an operation made: only leaves keep their gradients."""
     what = f"{facts.name} is not a leaf: {facts.row.grad_fn} made it"
-    if better := leaf_within(facts):
-        return facts.cause(
-            "not a leaf: the leaf has no name",
-            f"{what} from the tensor that requires a gradient, and that has no name",
-            facts.lines,
-            better,
-        )
     case, call = facts.case, f"{facts.in_code}.retain_grad() before backward()"
+    if better := leaf_within(facts):
+        cuts = [  # of the numbers that its line makes the leaf of
+            cut
+            for cut in case.graph.breaks
+            if case.line_in_text(facts.lines) in (one.statement.lineno for one in case.way_of(cut))
+        ]
+        return facts.cause(
+            "false cure" if cuts else "not a leaf: the leaf has no name",
+            f"{what} from the tensor that requires a gradient, and that has no name"
+            + (f", nor a graph: {clause_of_cuts(case, cuts, 'it')}" if cuts else ""),
+            *(at_cuts(case, cuts) if cuts else (facts.lines, better)),
+        )
     mend = first_true(
         (case.is_expression, f"--retain {facts.name}"),
         (is_refused(facts), f"give the optimizer what {facts.name} is made from: {joined(facts.row.leaves, 3)}"),

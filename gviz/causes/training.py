@@ -96,12 +96,12 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
         )
     if is_unused(facts):
         return not_used(facts) if facts.history.is_optimized else None
-    no_cut = f": {facts.case.root_name} is not made from it" * (not facts.cuts)
     return with_cuts(
         facts,
         facts.cause(
             "ok",
-            f"the gradient of {facts.name} is of other calls of backward, of which this one came to it last{no_cut}",
+            f"the gradient of {facts.name} is of other calls of backward, of which this one came to it last"
+            + f": {facts.case.root_name} is not made from it" * (not facts.cuts),
             facts.case.line_of(facts.history.brought) or facts.lines,
         ),
     )

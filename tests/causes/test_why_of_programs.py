@@ -1579,6 +1579,23 @@ loss.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_loss_that_is_made_anew_of_numbers_has_no_graph_by_requires_grad(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+net, x = nn.Linear(3, 2), torch.randn(4, 3)
+losses = net(x).pow(2).mean(0)
+fit = torch.tensor([l.item() for l in losses], requires_grad=True).sum()
+loss = fit + 0.01 * net.weight.abs().sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "fit")
+    assert (cause.verdict, cause.mend) == ("false cure", "fit = torch.hstack([l for l in losses]).sum()")
+    own = program.replace("[l.item() for l in losses]", "[1.0, 2.0]")
+    assert why(graph_of(tmp_path, own, engine), "fit").verdict == "not a leaf: the leaf has no name"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_mask_without_a_name_is_not_blamed_for_the_softmax_of_a_row_that_it_covers(
     tmp_path: Path, engine: str
 ) -> None:
