@@ -672,10 +672,22 @@ def of_other_root(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf of the root that is asked for, if its gradient is of another root than that."""
     moment, case, root = facts.row.moment or Moment(), facts.case, facts.case.root_name
     lines, call = case.line_of(moment.grad_at or facts.history.brought), case.call_of_backward
-    part = f"torch.autograd.grad({call.removesuffix('.backward()')}, {facts.in_code}, retain_graph=True)"
+    own = call.removesuffix(".backward()")
     mend = first_true(
-        (moment.is_of_whole, f"{part} before {lines[0][0] if lines else 'it'}, which gives that part alone"),
-        (case.is_freed, f"one backward() on the sum of both; or the first with retain_graph=True, and then {call}"),
+        (
+            moment.is_of_whole,
+            (
+                f"torch.autograd.grad({own}, {facts.in_code}, retain_graph=True) before {lines[0][0] if lines else 'it'},"
+                f" which gives the gradient of {own} alone"
+            ),
+        ),
+        (
+            case.is_freed,
+            (
+                f"one backward() on the sum of {moment.grad_of or 'the other root'} and {own}; or the first with"
+                f" retain_graph=True, and then {call}"
+            ),
+        ),
         (True, call + f", which adds to what {facts.in_code}.grad has" * (facts.grad is not None)),
     )
     return facts.cause(

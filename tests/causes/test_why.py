@@ -3412,7 +3412,7 @@ for i in range(2):
     assert not cause.is_wrong  # loss is a part of what backward has run on
     assert cause.mend == (
         "none, if it is enough that loss has a part in it; else torch.autograd.grad(loss, w, retain_graph=True) before"
-        " line 6, which gives that part alone"
+        " line 6, which gives the gradient of loss alone"
     )
 
 
@@ -3436,7 +3436,7 @@ cut = (h @ aux.weight.detach()).sum()
 BESIDE = "main is not made from aux.weight: there is no path between them"
 IN_PART = (
     "none, if it is enough that main has a part in it; else torch.autograd.grad(main, net.weight, retain_graph=True)"
-    " before line 12, which gives that part alone"
+    " before line 12, which gives the gradient of main alone"
 )
 
 
@@ -3456,7 +3456,7 @@ def test_of_a_root_that_is_asked_for_the_answer_is_about_its_own_graph_wherever_
     extra = {one.name: one for one in why_all(graph_of(tmp_path, program, engine, roots=("extra",)))}
     assert (extra["net.weight"].verdict, extra["net.weight"].is_wrong) == ("backward not run", True)
     assert extra["net.weight"].mend == (
-        "one backward() on the sum of both; or the first with retain_graph=True, and then extra.backward()"
+        "one backward() on the sum of loss and extra; or the first with retain_graph=True, and then extra.backward()"
     )
     assert (extra["aux.weight"].verdict, extra["aux.weight"].is_wrong) == ("no path", False)
     cut = why(graph_of(tmp_path, program, engine, roots=("cut",)), "aux.weight")
@@ -3521,7 +3521,7 @@ loss.backward()
             True,
             (
                 "none, if it is enough that b has a part in it; else torch.autograd.grad(b, w, retain_graph=True) before line 6,"
-                " which gives that part alone"
+                " which gives the gradient of b alone"
             ),
         ),
         (
@@ -3530,14 +3530,14 @@ loss.backward()
             True,
             (
                 "none, if it is enough that h has a part in it; else torch.autograd.grad(h.sum(), w, retain_graph=True) before"
-                " line 6, which gives that part alone"
+                " line 6, which gives the gradient of h.sum() alone"
             ),
         ),
         (
             "a.backward()",
             "b",
             False,
-            "one backward() on the sum of both; or the first with retain_graph=True, and then b.backward()",
+            "one backward() on the sum of a and b; or the first with retain_graph=True, and then b.backward()",
         ),
         ("a.backward(retain_graph=True)", "b", False, "b.backward(), which adds to what w.grad has"),
     ],
