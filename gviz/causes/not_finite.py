@@ -51,6 +51,7 @@ MENDS_OF_NAN = {
     **{one: f"{one} of one element is nan: give it more of them" for one in ("std", "var", "std_mean", "var_mean")},
     "rsqrt": f"rsqrt is infinite at 0, and nan below: keep its input above 0, as {CLAMPED}",
     "sqrt": "sqrt is nan below 0: keep its input above it",
+    "xlogy": f"xlogy, or a derivative of it, is not finite at 0: keep its input above 0, as {CLAMPED}",
     "nll_loss": "the mean of no targets is nan: leave out batches in which all are ignored, or of weight 0",
     "softmax": "a row of nothing but -inf has no softmax, nor has one with inf: leave an element of each row unmasked",
     "log1p": "log1p is infinite at -1, and nan below: keep its input above -1",
@@ -70,6 +71,7 @@ EQUAL_VALUES = (
 )
 MENDS_OF_MATRICES = {
     **dict.fromkeys(("slogdet", "logdet", "inv", "inverse", "inv_ex", "solve", "solve_ex"), SINGULAR),
+    "qr": "its columns depend on one another, where qr has no derivative: see what it is made from",
     **dict.fromkeys(("eigh", "eig"), EQUAL_VALUES.format("eigenvalues", "")),
     "svd": EQUAL_VALUES.format("singular values", ", or one is 0"),
 }
@@ -215,8 +217,11 @@ def is_bad(case: Diagnosis, node: Node) -> bool:
     return not is_finite(node.value)
 
 
-PART = re.compile(r"(Select|Slice|Split|SplitWithSizes|UnsafeSplit|Index|IndexSelect|Unbind)Backward\d+")
-"""Operations that show some elements of a tensor."""
+PART, OF_ZEROS = (
+    re.compile(rf"(Select|Slice|Split|SplitWithSizes|UnsafeSplit|Index|IndexSelect|Unbind{more})Backward\d+")
+    for more in ("", "|Sum")
+)
+"""Operations that show some elements of a tensor; with those whose 0 may be that of zeros."""
 
 
 def behind(case: Diagnosis, node: Node, operation: re.Pattern[str]) -> Node:
@@ -231,7 +236,7 @@ def brings_bad(case: Diagnosis, node: Node, run: int) -> bool:
 
     Of a program that was followed, what nobody has noted is finite, but for a part of the very call that uses it.
     """
-    node = behind(case, node, PART)
+    node = behind(case, node, OF_ZEROS if has_zero(node.value) else PART)
     hides_bad = sign_in_program(node) in (*DIVISIONS, "exp") and any(
         is_bad(case, one) for one in operands_of(case, node)
     )
@@ -292,7 +297,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
             f"it is made of the other factor: look at where that one is {kind}",
         ),
         (sign in MENDS_OF_MATRICES, MENDS_OF_MATRICES.get(sign, "")),
-        (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, outside_of_domain(sign))),
+        (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, outside_of_domain(sign, *operands_of(case, target)))),
         (not is_local and case.graph.earlier and has_grown(case), GROWN),
         (not is_local, grown_in_loop(case, target) or too_large),
         (sign == "exp", MENDS_OF_NAN["exp"]),  # whose derivative is its result
@@ -478,7 +483,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
     if is_unseen or is_by_number or (first.name == UNKNOWN and line):
         head, made_at = f"{what}: what {sign} is given is not finite", numbers_to(case, line) if is_by_number else ()
         told = next(filter(None, (told_by_result(case, code) for _, code in made_at)), "see what makes that number")
-        mend = told if is_by_number else f"{DATA} before this line"
+        mend = told if is_by_number else f"{DATA}, up to this line"
         cause = begun_outside(case, name, head, user) or Cause(name, "nan", head, made_at, mend)
         return cause._replace(lines=tuple(dict.fromkeys((*line, *cause.lines))))
     if first.kind != "operation":
@@ -528,7 +533,7 @@ def mend_of_first(case: Diagnosis, first: Node, alike: Sequence[Node]) -> str:
         (case.graph.earlier and has_grown(case), GROWN),
         (sign in PLAIN, general),
         (is_plain, f"{general}, or one at which {sign} is infinite"),
-        (True, outside_of_domain(sign)),
+        (True, outside_of_domain(sign, *inputs)),
     )
     return (
         f"{sign} of no elements is nan: leave out a batch of which nothing is picked"
@@ -540,9 +545,16 @@ def mend_of_first(case: Diagnosis, first: Node, alike: Sequence[Node]) -> str:
     )
 
 
-def outside_of_domain(sign: str) -> str:
+def outside_of_domain(sign: str, *inputs: Node) -> str:
     """Return what to do about an operation whose result is nan, or whose derivative is."""
-    return f"keep the input of {sign} within its domain" if sign in DOMAINS else "see what makes its input nan or inf"
+    return first_true(
+        (sign in DOMAINS, f"keep the input of {sign} within its domain"),
+        (
+            inputs and all(is_finite(one.value) for one in inputs),
+            f"keep the input of {sign} away from where that is so",
+        ),
+        (True, "see what makes its input nan or inf"),
+    )
 
 
 def small_divisor(case: Diagnosis, division: Node) -> str:
@@ -599,10 +611,10 @@ def flat_probability(case: Diagnosis, node: Node) -> str:
     """Return the mend for the logarithm of 0, which a sigmoid, a softmax or exp gives, or 1 - p; "" for another one."""
     logarithm = "log is infinite at 0" if sign_in_program(node) == "log" else "log1p is infinite at -1"
     while len(inputs := [one for one in operands_of(case, node) if one.kind not in ("constant", "frozen")]) == 1:
-        sign, elements = sign_in_program(node), (node.value.elements if node.value is not None else None) or ()
+        sign, value = sign_in_program(node), node.value
         (node,) = inputs  # and no index, as of p[y]
         is_sure = sign == "sigmoid" or case.graph.code or node.value is not None  # no mask of -inf makes the zeros
-        is_flat = not {0, 1}.isdisjoint(elements) if sign in ("softmax", "sigmoid") else 0 in elements
+        is_flat = has_zero(value) or (sign != "exp" and value is not None and value.summary.largest == 1)
         if sign in LOGARITHMS and is_flat and is_finite(node.value) and is_sure:
             return f"{logarithm}, and {sign} is {LOGARITHMS[sign]}"
     return ""

@@ -57,7 +57,9 @@ MENDS_OF_ZERO = {
     "clamp_min": "give it inputs above its bound",
     "multi_margin_loss": "",
     "nll_loss": "see what the targets are made from",
-    "embedding": "look up tokens that are no padding; or see what is taken from what",
+    **dict.fromkeys(
+        ("embedding", "embedding_bag"), "look up tokens that are no padding; or see what is taken from what"
+    ),
     "norm": "its input is 0, where a norm has the slope 0: see what makes it so, such as a tensor less its own copy",
     "softmax": (
         "softmax sums to 1 whatever its input is, and is flat for inputs far apart: use log_softmax, smaller inputs, or"
@@ -80,6 +82,9 @@ PRODUCTS = {
     **dict.fromkeys(NORMALIZATIONS, ((0, 1),)),
 }
 """Operations that have products, each with the places of the factors of each product among its inputs."""
+
+FLAT_AT_0 = ("**", "abs", "norm", "relu", "mse_loss", "smooth_l1_loss", "huber_loss")
+"""Operations that have no slope at 0; losses, where both inputs are 0."""
 
 SELECTIONS = ("index", "index_select", "masked_select", "slice", "select", "gather", "take")
 """Operations that pick elements."""
@@ -197,22 +202,29 @@ def zero(facts: TensorFacts) -> Cause:
             if is_not_0(node.grad.arrived) and has_only(way.flow.handed, 0.0)
         ]
     origins = {one.id: one for way in ways for one in origins_of_factor(case, way)}.values()
-    gates = [one for one in origins if one.kind == "leaf" and is_not_0(one.grad.value)]
     if "weight_hh" in facts.name and all(is_by_first_state(case, edge) for edge in edges):
         mend = MENDS_OF_SUMS["with the first state"]
-    elif (
-        factors := gates
-        if mend is MENDS_OF_SUMS["of parts"]
-        else [one for one in origins if one.kind == "operation" or is_named(one)]
-    ):
+    elif factors := [
+        one
+        for one in origins
+        if (
+            one.kind == "leaf" and is_not_0(one.grad.value)  # a gate
+            if mend is MENDS_OF_SUMS["of parts"]
+            else one.kind == "operation" or is_named(one)
+        )
+    ]:
         more_lines, of_factor = mend_of_factor(case, factors)
         lines, mend = (
             (*lines, *more_lines),
             mend._replace(meant=of_factor.meant) if mend is MENDS_OF_SUMS["of parts"] else of_factor,
         )
     else:
-        others = factors_of(case, case.nodes[edge.target], edge.slot)
-        lines += tuple(line for one in others if is_nothing(case, one) for line in case.line_of_node(one))
+        lines += tuple(
+            line
+            for one in factors_of(case, case.nodes[edge.target], edge.slot)
+            if is_nothing(case, one)
+            for line in case.line_of_node(one)
+        )
     cause = facts.cause("zero", f"{head}: {texts}", lines, mend.text, mend.meant)
     return (
         with_other_ways(facts, cause, edges)
@@ -474,7 +486,10 @@ def sums_within(case: Diagnosis, edge: Edge, node: Node) -> Mend | None:
 
 
 def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
-    """Return what the other factor of a product is 0 from: tensors of the program, or operations on other numbers."""
+    """Return what the other factor of a product is 0 from: tensors of the program, or operations on other numbers.
+
+    So, too, of what takes a product of 0 and has no slope at 0: a mask may have made it.
+    """
 
     def zeros(nodes: Iterable[Node]) -> list[str]:
         pairs = ((one, behind(case, one, SAME_NUMBERS)) for one in nodes)
@@ -484,9 +499,14 @@ def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
         factors = factors_of(case, case.whole.by_id[one])
         return zeros(part for part in factors if part.kind == "operation" or is_named(part))
 
-    found = reached(zeros(factors_of(case, case.nodes[edge.target], edge.slot)), inputs_of)
-    nodes = (case.whole.by_id[one] for one in found if not inputs_of(one))
-    return [node for node in nodes if node.kind != "operation" or makes_zeros(case, node)]
+    source, target = case.nodes[edge.source], case.nodes[edge.target]
+    factors = factors_of(case, target, edge.slot) or [
+        one
+        for one in factors_of(case, source)
+        if (sign_in_program(source), one.kind) == ("*", "frozen") and sign_in_program(target) in FLAT_AT_0
+    ]
+    found = (case.whole.by_id[one] for one in reached(zeros(factors), inputs_of) if not inputs_of(one))
+    return [node for node in found if node.kind != "operation" or makes_zeros(case, node)]
 
 
 def factors_of(case: Diagnosis, node: Node, slot: int | None = None) -> list[Node]:

@@ -752,6 +752,44 @@ loss = (net(x).pow(2) * mask).sum() / mask.sum().clamp(min=1)
         [7, 6],
         MASK,
     ),
+    "a mask of what is squared": (
+        "net.weight",
+        """\
+net, x = nn.Linear(3, 2), torch.randn(4, 3)
+mask = x[:, :1] > 9
+loss = ((net(x) - 1) * mask).pow(2).sum()
+""",
+        [7, 6],
+        MASK,
+    ),
+    "a mask of both sides of a loss": (
+        "net.weight",
+        """\
+net, x = nn.Linear(3, 2), torch.randn(4, 3)
+mask = (x[:, :1] > 9).float()
+loss = F.mse_loss(net(x) * mask, torch.ones(4, 2) * mask)
+""",
+        [7, 6],
+        MASK,
+    ),
+    "a gate at 0 of what is squared": (
+        "net.weight",
+        """\
+net, gate = nn.Linear(3, 2), nn.Parameter(torch.zeros(1))
+loss = (net(torch.randn(4, 3)) * gate).pow(2).sum()
+""",
+        [6],
+        "none, since loss is 0, and never less",
+    ),
+    "a bag of padding": (
+        "bag.weight",
+        """\
+bag = nn.EmbeddingBag(5, 3, padding_idx=0)
+loss = (bag(torch.zeros(2, 3).long()) - 1).pow(2).sum()
+""",
+        [6],
+        "look up tokens that are no padding; or see what is taken from what",
+    ),
     "a layer of zeros with the learning rate 0": (
         "a.weight",
         """\
@@ -881,6 +919,53 @@ def test_a_mask_of_infinities_that_does_no_harm_is_no_fault(tmp_path: Path, loss
     assert not cause.is_wrong
     cause = why(graph_of(tmp_path, f"{begin}loss = {loss} + (s * 0).sum()\nloss.backward()\n", engine), "s")
     assert (cause.is_wrong, cause.mend[:24]) == (True, "put in a finite number i"), cause
+
+
+CLAMPED = ".clamp(min=1e-6) does, whose slope is 0 there"
+
+FIRST = {
+    "exp of what has become -inf, in a sum": (
+        "s = torch.zeros(3, requires_grad=True)\nd = -((w / s.sub(1e2).exp()) ** 2)\nloss = d.exp().sum().log()",
+        [6],
+        "/ makes the first inf, forward",
+        "the divisor is too small for its dtype, or for what it divides: compute in float64, or in other units",
+    ),
+    "a sum of exp without a 0, beside -inf": (
+        "m = w.masked_fill(w > 2, -torch.inf)\nz = (m.exp() / m.exp().sum()).sum()\nloss = z + (w - 9).sqrt().sum()",
+        [7],
+        "sqrt makes the first of them, forward",
+        "sqrt is nan below 0: keep its input above it",
+    ),
+    "a large softmax": (
+        "p = torch.softmax(torch.arange(3000.0) * w[0], 0)\nloss = -p.log().mean()",
+        [6],
+        "log makes the first -inf, forward",
+        "log is infinite at 0, and softmax is 0 or 1 here: use log_softmax, or a loss that takes logits",
+    ),
+    "an operation that is known for no domain": (
+        "r = w % torch.zeros(3)\nloss = (r * r).sum()",
+        [5],
+        "remainder makes the first of them, forward",
+        "keep the input of remainder away from where that is so",
+    ),
+    "a derivative of xlogy": (
+        "p = w * torch.tensor([0.0, 1.0, 1.0])\nloss = torch.xlogy(p, p).sum()",
+        [6],
+        "the derivative of xlogy for p is nan",
+        f"xlogy, or a derivative of it, is not finite at 0: keep its input above 0, as p{CLAMPED}",
+    ),
+}
+"""Of each: the program, the lines that are named, what began, and the mend."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", FIRST)
+def test_what_is_not_finite_is_told_where_it_began(tmp_path: Path, case: str, engine: str) -> None:
+    text, lines, what, mend = FIRST[case]
+    program = f"import torch\nfrom torch import nn\nw = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\n\n{text}\n"
+    cause = why(graph_of(tmp_path, f"{program}loss.backward()\n", engine), "w")
+    assert ([place.line for place, _ in cause.lines], cause.mend) == (lines, mend), cause
+    assert cause.what.partition(": ")[2] == what
 
 
 BESIDE_WHERE = {
