@@ -582,9 +582,15 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
     case = facts.case
     if cause.is_wrong or not facts.is_leaf_of_graph:
         return cause
-    cuts = [cut for cut in case.graph.breaks if facts.name in cut.leaves and (cut.is_summand or cut.added_to)]
-    meant = {"no derivative", "detached"} if any(is_straight_through(case, cut) for cut in cuts) else set[str]()
-    if cut := next((cut for cut in cuts if cut.reason not in meant), None):
+    is_through = any(is_straight_through(case, cut) for cut in case.graph.breaks)  # so that the choice is meant, too
+    cuts = (
+        cut
+        for cut in case.graph.breaks
+        if facts.name in cut.leaves
+        and (cut.is_summand or cut.added_to)
+        and not (is_through and (cut.reason == "no derivative" or is_straight_through(case, cut)))
+    )
+    if cut := min(cuts, key=lambda one: one.reason == "no_grad", default=None):  # a block may be meant more
         lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
         if cut.call != "grad" and cut.reason != "no derivative":  # it is written that it has no graph
             mend = f"none{'' if takes_from_earlier(case, cut) else f', if it is to be one; else {mend}'}"

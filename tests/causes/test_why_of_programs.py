@@ -1596,6 +1596,30 @@ loss.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_of_a_commitment_that_a_detach_cuts_off_the_choice_that_is_let_through_is_not_told(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+enc, dec, book, x = nn.Linear(4, 3), nn.Linear(3, 4), torch.randn(5, 3), torch.randn(8, 4)
+z = enc(x)
+idx = torch.cdist(z, book).argmin(1)
+q = book[idx]
+with torch.no_grad():
+    book.index_add_(0, idx, z, alpha=0.1)
+commit = (z.detach() - q).pow(2).mean()
+st = z + (q - z).detach()
+loss = (dec(st) - x).pow(2).mean() + commit
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "enc.weight")
+    assert (cause.verdict, cause.is_wrong, [place.line for place, _ in cause.lines]) == ("ok", False, [13, 10])
+    assert cause.mend == "none, if it is to be one; else commit = (z - q).pow(2).mean()"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_mask_without_a_name_is_not_blamed_for_the_softmax_of_a_row_that_it_covers(
     tmp_path: Path, engine: str
 ) -> None:
