@@ -220,8 +220,12 @@ def of_other_steps(facts: TensorFacts) -> Cause:
         f"the optimizer of {name} steps after an earlier backward() than that of {case.root_name}, and that has brought"
         f" {name} no gradient",
         (*backward, *step),
-        f"gviz why SCRIPT {name} --until {number} tells why, at that backward()" * (number > 0)
-        or f"see what that backward() is called on, and whether it is made from {name}",
+        f"call step() after {case.root_name}'s backward(), if that is to train {name}; else "
+        * (facts.is_leaf_of_graph and case.has_run)
+        + (
+            f"gviz why SCRIPT {name} --until {number} tells why, at that backward()" * (number > 0)
+            or f"see what that backward() is called on, and whether it is made from {name}"
+        ),
     )
 
 

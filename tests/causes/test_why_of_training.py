@@ -1420,7 +1420,12 @@ USED_UP = {
     "inside of a filter": ("filter(lambda p: p.requires_grad, net.parameters())", "params", "params", True),
     "by the first call": ("net.parameters()", "net.parameters()", "params", True),
     "a chain of two": ("__import__('itertools').chain(net.parameters(), head.parameters())", "params", "params", True),
-    "an iterator of a list, by a filter": ("filter(None.__ne__, [*net.parameters()])", "params", "params", True),
+    "an iterator of a list, by a filter": (
+        "filter(lambda p: p.requires_grad, [*net.parameters()])",
+        "params",
+        "params",
+        True,
+    ),
     "a list": ("[*net.parameters()]", "params", "params", False),
     "a new one each time": ("net.parameters()", "params", "net.parameters()", False),
     "that gives nothing": ("iter([])", "net.parameters()", "(p for p in head.parameters() if p.grad)", False),
@@ -1882,6 +1887,17 @@ def test_a_second_phase_that_steps_without_backward_is_told(tmp_path: Path, engi
     assert not causes["net.weight"].is_wrong
     sound = graph_of(tmp_path, program + phase.format("loss.backward(); "), engine)
     assert not [one for one in why_all(sound) if one.is_wrong]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_step_before_its_own_backward_and_after_another_one_is_told_with_both(tmp_path: Path, engine: str) -> None:
+    early = (
+        "for i in range(3):\n    opt_judge.zero_grad()\n    judge(real).square().mean().backward()\n    opt_judge.step()\n"
+        "    loss = net(x).square().mean()\n    opt.zero_grad()\n    opt.step()\n    loss.backward()\n"
+    )
+    cause = why(graph_of(tmp_path, PAIR + early, engine), "net.weight")
+    assert (cause.verdict, lines_of(cause)) == ("no gradient", [9, 13])
+    assert cause.mend.startswith("call step() after loss's backward(), if that is to train net.weight; else gviz why ")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
