@@ -258,6 +258,29 @@ def test_nan_is_followed_to_the_first_backward_on_the_root_that_is_asked_for(tmp
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_the_first_nan_is_that_of_its_model_though_another_one_s_backward_runs_between(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+other, net, x = nn.Linear(3, 2), nn.Linear(3, 2), torch.ones(4, 3)
+opt, opt_other = torch.optim.SGD(net.parameters(), 0.1), torch.optim.SGD(other.parameters(), 0.1)
+for step in range(4):
+    opt_other.zero_grad()
+    other(x).pow(2).mean().backward()
+    opt_other.step()
+    loss = net(x).mean() * (1 if step != 1 else float("inf"))
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    (tmp_path / "train.py").write_text(program)
+    reading = package.read(tmp_path / "train.py", SourceOptions(diagnose=True, engine=engine), rootless=True)
+    assert "line 11, call 4 of the whole program, the first with nan or inf" in reading.notes[0].text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_new_parameter_in_a_module_is_not_laid_to_the_line_that_makes_the_module(tmp_path: Path, engine: str) -> None:
     program = (
         "import torch\nnet = torch.nn.Linear(3, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"

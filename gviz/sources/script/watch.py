@@ -379,19 +379,25 @@ class Calls(Observer):
     def keep_first_bad(self, leaves: list[Any], key: str) -> None:
         """Keep the first of the calls of backward, up to the last one, that all left nan or inf.
 
-        One whose leaves are others than those of the last call, all finite still, has brought nothing to it.
+        One whose leaves are others than those of the last call, all finite still, has brought nothing to it; and a call
+        with other leaves alone, between two such ones, is not the end of it.
 
         Args:
             leaves: those that the last call came to.
             key: that of the one to keep; it is of the last call's roots, or of all.
         """
-        call, first = self.last["backward"], self.last.get(key)
+        call, first = self.last["backward"], self.last.get(f"{key}, since")
         older = [leaf for leaf in graph_nodes(first.tensors).values() if leaf is not None] if first is not None else []
-        is_apart = {*map(id, older)}.isdisjoint(map(id, leaves)) and self.are_finite([*older, *leaves])
+        is_other = {*map(id, older)}.isdisjoint(map(id, leaves))
         if self.are_finite([*call.tensors, *(leaf.grad for leaf in leaves)]):
-            self.last.pop(key, None)
-        elif first is None or is_apart:
-            self.last[key] = replace(call, about=replace(call.about, is_first_bad=True))
+            for one in (key, f"{key}, since")[: 1 + (not is_other or self.are_finite(older))]:
+                self.last.pop(one, None)
+        else:
+            self.last[key] = self.last[f"{key}, since"] = (
+                replace(call, about=replace(call.about, is_first_bad=True))
+                if first is None or (is_other and self.are_finite([*older, *leaves]))
+                else first
+            )
 
     def are_finite(self, tensors: list[Any]) -> bool:
         """Return whether all numbers of tensors are finite: of what a backward started from, of what it has left."""
