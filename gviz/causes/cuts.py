@@ -329,7 +329,9 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
     if row.history.is_optimized:  # a copy, as of a target network, is a leaf of its own
         all_cuts = [cut for cut in all_cuts if last_name(case.expression_of(cut) or ast.Pass()) not in COPIERS]
     cuts = [cut for cut in all_cuts if cut.is_used or is_followed_in_text(case, cut)]
-    cuts = [cut for cut in cuts if cut.is_used or cut.reason != "no derivative"] or cuts  # such as a sampled index
+    cuts = [  # not a sampled index, nor one of numbers that are cut off, and come to the root as well
+        cut for cut in cuts if cut.reason != "no derivative" or (cut.is_used and not cut.is_of_leaves)
+    ] or cuts
     to_open = {cut: {one.block or one for one in case.chain_of(cut)} for cut in cuts}  # the whole of a block
     cuts = [cut for cut in cuts if not any(one < to_open[cut] for one in to_open.values())]
     cuts = [cut for cut in cuts if not is_compared(case, cut)] or cuts
@@ -342,8 +344,13 @@ def cuts_to_blame(case: Diagnosis, row: TensorRow) -> list[GraphCut]:
         draws = ("multinomial", "bernoulli", "poisson")  # a number in place of its probability is the fault, then
         cuts = [cut for cut in cuts if not (has_number and cut.call in draws)]
         return sorted(cuts, key=lambda cut: cut.reason == "no_grad")  # a block may be meant more than a call of its own
-    cuts = [cut for cut in all_cuts if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))]
-    return [cut for cut in cuts if (cut.is_number and not case.is_in_text(cut)) or not case.nodes][-1:]
+    cuts = sorted(all_cuts, key=lambda cut: cut.reason != "no derivative")  # and not the indices of max()
+    return [
+        cut
+        for cut in cuts
+        if not ONLY_PRINTED.match(case.code_of(case.line_of(cut.place)))
+        and ((cut.is_number and not case.is_in_text(cut)) or not case.nodes)
+    ][-1:]
 
 
 def is_followed_in_text(case: Diagnosis, cut: GraphCut) -> bool:

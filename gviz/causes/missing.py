@@ -434,7 +434,7 @@ def cut_off(facts: TensorFacts) -> Cause:
     if case.has_run and (module := module_beside(facts)):
         return facts.cause(
             "not trained",
-            f"{what}, and so is all of {module}, as of a teacher or a target: {root} trains others",
+            f"{what}; so it is with all of {module}, as of a teacher or a target: {root} trains others",
             lines,
             f"none, unless {module} is to be trained: {mend}",
         )
@@ -486,11 +486,17 @@ def module_beside(facts: TensorFacts) -> str:
     module = next((one for one in modules if not any(name.startswith(f"{one}.") for name in leaves)), "")
     new_leaf = r"requires_grad=True|Parameter\(" + r"|requires_grad_\(" * (is_optimized is None)
     is_meant = all(
-        cut.reason in ("detached", "no_grad")
+        (
+            is_optimized is False
+            or any(
+                one.reason in ("detached", "no_grad") and facts.name in one.leaves
+                for one in (cut, *(facts.case.graph.breaks if cut.reason == "no derivative" else ()))
+            )
+        )
         and (cut.is_used or not cut.is_number)
         and not (is_optimized is None and cut.reason == "detached" and cut.is_input)
         and not re.search(new_leaf, facts.case.code_of(facts.case.line_of(cut.place)))
-        for cut in facts.cuts  # a new leaf is to mend it
+        for cut in facts.cuts  # a new leaf is to mend it; an index may be one of what was cut off on purpose
     )
     is_free = not is_optimized and (is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts))
     return module if leaves and behind.isdisjoint(leaves) and is_meant and is_free else ""

@@ -106,6 +106,18 @@ class OutsideGraph:
         is_open = bool(ways) and self.engine.is_grad_enabled() and call.name not in DETACHES
         frozen = frozenset[Any]().union(*(before.frozen for _, before in (ways if is_open else known)))
         cut = self.as_cut(call, result) if inside or records else call
+        is_index = (  # and not made of another, which is told then
+            (bool(records) and cut.reason == "no derivative")
+            and not (result.is_floating_point() or result.is_complex())
+            and all(before.reason != "no derivative" for before in records)
+        )
+        inside += [  # to open what these are behind would bring them no gradient either
+            leaf
+            for before in (records if is_index else ())
+            for one in before.cuts
+            for at, _ in one.leaves.values()
+            if (leaf := at()) is not None
+        ]
         earlier = frozenset(
             one
             for before in (records if cut.reason == "no_grad" or call.name in SHARES else ())
@@ -116,16 +128,29 @@ class OutsideGraph:
             own = self.record_of_cut(
                 cut,
                 inside or tensors,
-                is_list=not all(any(one is value for value in args) for one in inside),
+                is_list=not is_index and not all(any(one is value for value in args) for one in inside),
                 earlier=earlier,
             )
-            records = [own, *records] if inside else [*records, own]
+            records = [own] if is_index else [own, *records] if inside else [*records, own]
         if call.name in FROM_NUMBERS and not records and self.numbers:
             ids = {id(one) for value in args[:1] for one in flat(value, MOST_ITEMS) if not isinstance(one, int)}
             records = [record for number, record in self.numbers if id(number) in ids and record.reason]
         if not records:
             return call._replace(frozen=frozen, is_closed=not is_open) if frozen else call
-        first = next((one for one in records if one.cuts), records[0])
+        first = min(  # an index says only which of the numbers are taken that another one tells of
+            (one for one in records if one.cuts),
+            key=lambda one: (
+                one.reason == "no derivative"
+                and any(
+                    each.leaves.keys() <= more.leaves.keys()
+                    for other in records
+                    for more in other.cuts
+                    for each in one.cuts
+                    if other.reason != one.reason
+                )
+            ),
+            default=records[0],
+        )
         cuts = first.cuts if len(records) == 1 else first.cuts.union(*(one.cuts for one in records)) - earlier
         return first._replace(
             place=call.place,
@@ -151,8 +176,13 @@ class OutsideGraph:
             else "no derivative"
         )
         place, switch, block = self.frames.switch() if reason == "no_grad" else (None, "", None)
-        switch = switch or (LIBRARY if call.name == CHECKPOINT else "")
-        return call._replace(reason=reason, cut_at=place or call.place, cut_by=call.name, switch=switch, block=block)
+        return call._replace(
+            reason=reason,
+            cut_at=place or call.place,
+            cut_by=call.name,
+            switch=switch or LIBRARY * (call.name == CHECKPOINT),
+            block=block,
+        )
 
     def record_of_cut(
         self, call: CallRecord, tensors: Collection[Any], *, is_list: bool = False, earlier: Collection[CutResult] = ()

@@ -928,6 +928,86 @@ def test_an_index_is_not_mended_by_gradients_being_recorded_where_it_is_computed
     assert (cause.verdict, cause.mend) == INDICES[line]
 
 
+OF_INDICES = {
+    "with torch.no_grad(): hard = net(x).argmax(1)": ("no derivative", "argmax() has no derivative"),
+    "with torch.no_grad(): hard = (net(x).softmax(1) > 0.5) & (x > 0)": ("no derivative", "> has no derivative"),
+    "hard = net(x).detach().argmax(1)": ("no derivative", "argmax() has no derivative"),
+    "hard = (net(x).argmax(1) == 1)": ("no derivative", "argmax() has no derivative"),
+    "d = net(x).detach(); hard = torch.where(d > 0, d, 0 * d)": ("detached", "it was cut off by detach()"),
+    "d = net(x).detach(); hard = d * (net(x) > 0)": ("detached", "it was cut off by detach()"),
+    "with torch.no_grad(): p = net(x); hard = p[p > 0]": (
+        "no_grad",
+        "it was made where gradients are switched off, by torch.no_grad()",
+    ),
+}
+"""Lines, each with the verdict on ``hard``, and what it says of it."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("line", OF_INDICES)
+def test_an_index_that_is_asked_about_has_no_graph_whatever_it_is_computed_of_and_is_not_told_of_what_it_takes(
+    tmp_path: Path, line: str, engine: str
+) -> None:
+    program = (
+        "import torch\ntorch.manual_seed(0)\nnet, x = torch.nn.Linear(3, 3), torch.randn(3, 3)\n"
+        f"{line}\nnet(x).mean().backward()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "hard")
+    verdict, clause = OF_INDICES[line]
+    assert (cause.verdict, cause.what) == (verdict, f"hard is outside the graph: {clause}")
+    assert (SMOOTHLY in cause.mend) == (verdict == "no derivative")
+    assert "no_grad" not in cause.mend or verdict == "no_grad"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "with torch.no_grad(): hard = net(x).argmax(1)",
+        "d = net(x).detach(); hard = d.argmax(1)",
+        "with torch.no_grad(): hard = torch.tensor([row.argmax().item() for row in net(x)])",
+    ],
+)
+def test_an_index_on_the_way_to_the_root_is_told_and_nothing_that_is_cut_off_before_it(
+    tmp_path: Path, line: str, engine: str
+) -> None:
+    program = (
+        "import torch\ntorch.manual_seed(0)\nnet, x = torch.nn.Linear(3, 3), torch.randn(4, 3)\n"
+        "head = torch.nn.Embedding(3, 1)\nopt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)\n"
+        f"{line}\nhead(hard).sum().backward()\nopt.step()\n"
+    )
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert cause.verdict == "no derivative"
+    assert cause.mend.startswith(SMOOTHLY)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "labels = teacher(x).argmax(1)",
+        "labels = teacher(x).detach().argmax(1)",
+        "with torch.no_grad(): labels = teacher(x).argmax(1)",
+        "labels = (teacher(x)[:, 0] > 0).long()",
+    ],
+)
+def test_a_teacher_that_gives_labels_and_that_no_optimizer_has_is_not_to_be_trained(
+    tmp_path: Path, line: str, engine: str
+) -> None:
+    program = (
+        "import torch\ntorch.manual_seed(0)\nteacher, student = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)\n"
+        "opt = torch.optim.SGD(student.parameters(), lr=0.1)\nx = torch.randn(4, 3)\n"
+        f"{line}\nloss = torch.nn.functional.cross_entropy(student(x), labels)\nloss.backward()\nopt.step()\n"
+    )
+    graph = graph_of(tmp_path, program, engine)
+    cause = why(graph, "teacher.weight")
+    assert (cause.verdict, cause.is_wrong) == ("not trained", False)
+    assert cause.what.endswith(
+        " has no derivative; so it is with all of teacher, as of a teacher or a target: loss trains others"
+    )
+    assert why(graph, "student.weight").verdict == "ok"
+
+
 NUMBERS = {
     "l1 = net.weight.abs().sum().item()": "l1 = net.weight.abs().sum()",
     "l1 = torch.tensor([one.abs().sum() for one in [net.weight]]).sum() * net.bias": (
