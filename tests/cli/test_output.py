@@ -216,7 +216,7 @@ def test_a_script_that_raises_before_there_is_a_graph_leaves_no_picture(gviz: Pr
     (gviz.folder / "net.py").write_text("import torch\nA = torch.ones(2, 3, requires_grad=True)\ny = A @ A\n")
     done = gviz("render", "net.py", "-o", "y.svg")
     done.assert_refused(
-        "warning: the script fails before it has that graph: there is nothing to show", "net.py:3", files=("net.py",)
+        "warning: the script fails before it has a graph: there is nothing to show", "net.py:3", files=("net.py",)
     )
 
 

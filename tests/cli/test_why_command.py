@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from program import Program
 
 from gviz.causes.diagnosis import Cause
@@ -44,6 +45,27 @@ def test_a_script_without_a_tensor_has_nothing_to_show(gviz: Program) -> None:
         done = gviz(command, "net.py")
         done.assert_refused("the script fails before it has a tensor: there is nothing to show", files=("net.py",))
         assert "did you mean requires_grad?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("root", "said"),
+    [
+        ("nope", "--root nope: the script has no tensor of that name"),
+        ("nope.weight", "--root nope.weight: the script has no tensor of that name"),
+        ("loss", "--root loss: the script fails before it has that graph"),
+        ("parts['a']", "--root parts['a']: the script fails before it has that graph"),
+    ],
+)
+def test_a_root_that_a_failing_script_does_not_name_at_all_is_said_to_be_unknown(
+    gviz: Program, root: str, said: str
+) -> None:
+    (gviz.folder / "net.py").write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\nparts = {}\nx = w.boom\nloss = parts['a'] = x.sum()\n"
+    )
+    done = gviz("why", "net.py", "--root", root)
+    assert done.status == 1
+    assert f"warning: {said}" in done.err
+    assert "boom" in done.err
 
 
 def test_an_error_of_pytorchs_before_there_is_a_tensor_names_the_command_that_explains_it(gviz: Program) -> None:

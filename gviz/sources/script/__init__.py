@@ -92,12 +92,11 @@ def _read(run: ScriptRun, options: SourceOptions, talk: Talk, *, rootless: bool)
     static = run.static if options.static or not run.names else None
     try:
         roots, note = ({}, None) if static is not None else _roots(run, options, rootless=rootless)
-    except SourceError as error:  # a name may be one that the script did not come to
-        what = "that graph" if run.names or not rootless else "a tensor"
+    except SourceError as error:
+        what = "a tensor" if rootless and not run.names else "a graph"
         earlier = "; --stop-at backward shows the graph of the first backward" if run.calls.count > 1 else ""
         text = f"the script fails before it has {what}: there is nothing to show{earlier}"
-        is_there = options.roots and {*options.roots} <= run.names_at_call.keys() | run.names.keys()
-        talk.say(Note(str(error) if is_there else text, "warning") if run.error else None)
+        talk.say(Note(str(error) if options.roots else text, "warning") if run.error else None)
         if run.interrupted:
             talk.say(Note(f"there is nothing to show: {error.what}", "warning"))
             raise KeyboardInterrupt from None

@@ -150,9 +150,15 @@ def _root_of_name(name: str, run: ScriptRun) -> Any:
     tensor = {**run.names_at_call, **run.calls.roots, **run.names}.get(name)
     if tensor is None:
         functions = {id(one): one.name for one in pieces(run.tree) if isinstance(one, ast.FunctionDef)}
-        owners = [functions[scope] for own, _, scope, *_ in bindings(run.tree) if own == name and scope in functions]
+        scopes = [scope for own, _, scope, *_ in bindings(run.tree) if own == global_of(name)]
+        owners = [functions[scope] for scope in scopes if scope in functions and 0 not in scopes]
         raise SourceError(
-            f"--root {name}: the script has no tensor of that name",
+            f"--root {name}: the script "
+            + (
+                "fails before it has that graph"
+                if run.error is not None and 0 in scopes
+                else "has no tensor of that name"
+            ),
             hint=f"{name} is a variable of {owners[0]}(), gone when that has returned"
             if owners
             else did_you_mean(name, run.names, f"its tensors: {joined(run.names)}" if run.names else ""),
