@@ -766,7 +766,13 @@ def not_run(facts: TensorFacts) -> Cause:
                 " as it ran, it did not, or that failed"
             ),
         ),
-        (case.root and not (facts.history.is_optimized and ".sum()" in case.call_of_backward), case.call_of_backward),
+        (
+            (case.is_reached(facts.row) or not case.nodes)
+            and case.root
+            and not (facts.history.is_optimized and ".sum()" in case.call_of_backward),
+            case.call_of_backward,
+        ),
+        (facts.cuts and case.root, f"{facts.at_cuts[1]}; and then {case.call_of_backward}"),
         (True, f"compute a loss from {name}, and call its backward()"),
     )
     made = () if case.root_row is None or case.is_expression else case.line_of(case.root_row.place)

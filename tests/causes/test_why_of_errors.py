@@ -514,6 +514,26 @@ b.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_backward_that_was_not_called_is_no_mend_for_what_its_root_is_not_made_from(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+net, cut, other, x = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.ones(3, 2)
+h = cut(x).detach()
+unused = other(x).sum()
+loss = (net(x) + h).pow(2).mean()
+"""
+    graph = graph_of(tmp_path, program, engine)
+    assert {name: why(graph, f"{name}.weight").mend for name in ("net", "cut", "other")} == {
+        "net": "loss.backward()",
+        "cut": "h = cut(x); and then loss.backward()",
+        "other": "compute a loss from other.weight, and call its backward()",
+    }
+    assert {why(graph, f"{name}.weight").verdict for name in ("net", "cut", "other")} == {"backward not run"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_of_a_part_of_a_loss_it_is_not_said_that_no_backward_has_run(tmp_path: Path, engine: str) -> None:
     program = """\
 import torch
