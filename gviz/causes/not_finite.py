@@ -448,7 +448,10 @@ def is_given_unknown(case: Diagnosis, node: Node) -> bool:
 
 def may_make_not_finite(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation makes nan, or inf of finite inputs, as far as these are known."""
-    given = [one.value or behind(case, one, SAME_NUMBERS).value for one in shown_by(case, node)]
+    given = [
+        one.value or (shown := behind(case, one, SAME_NUMBERS)).value or behind(case, shown, PART).value
+        for one in shown_by(case, node)
+    ]
     return not is_finite(node.value) and not any(
         has_nan(one) if has_nan(node.value) else not is_finite(one)  # of an inf, such as a mask has
         for one in given

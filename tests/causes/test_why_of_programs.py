@@ -1620,6 +1620,29 @@ loss.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_an_index_is_not_said_to_make_the_inf_that_it_picks(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+torch.manual_seed(0)
+end, net, x = torch.zeros(5, requires_grad=True), torch.nn.Linear(3, 5), torch.randn(4, 6, 3)
+opt = torch.optim.SGD([end, *net.parameters()], 0.1)
+tags, mask, b = torch.randint(0, 5, (4, 6)), torch.rand(4, 6) > 0.5, torch.arange(4)
+for _ in range(2):
+    em = net(x).masked_fill(~mask.unsqueeze(-1), -float("inf"))
+    score = end[tags[:, 0]]
+    for t in range(6):
+        score = score + em[b, t, tags[:, t]] * mask[:, t].float()
+    loss = -score.mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "score")
+    assert cause.verdict == "nan"
+    assert "index makes" not in cause.what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_mask_without_a_name_is_not_blamed_for_the_softmax_of_a_row_that_it_covers(
     tmp_path: Path, engine: str
 ) -> None:

@@ -390,7 +390,7 @@ class Calls(Observer):
         older = [leaf for leaf in graph_nodes(first.tensors).values() if leaf is not None] if first is not None else []
         is_other = {*map(id, older)}.isdisjoint(map(id, leaves))
         if self.are_finite([*call.tensors, *(leaf.grad for leaf in leaves)]):
-            for one in (key, f"{key}, since")[: 1 + (not is_other or self.are_finite(older))]:
+            for one in (key, f"{key}, since")[: 2 - is_other]:
                 self.last.pop(one, None)
         else:
             self.last[key] = self.last[f"{key}, since"] = (
