@@ -31,7 +31,7 @@ from gviz.formulas.operations import PUT_IN
 from gviz.graphs import Edge, Node, Place
 from gviz.graphs.numbers import Numbers, size_of
 from gviz.passes.elements import is_finite, magnitude, positions, times
-from gviz.passes.part import SAME_NUMBERS, VIEW, nodes_saved
+from gviz.passes.part import SAME_NUMBERS, nodes_saved
 from gviz.reaching import reached
 from gviz.text import joined
 
@@ -210,11 +210,14 @@ def bad_operands(facts: TensorFacts, edges: Sequence[Edge]) -> tuple[str, ...]:
     return (*bad,) if own is None else (own.id, *bad)
 
 
+def noted(case: Diagnosis, node: Node) -> Numbers | None:
+    """Return a value, also that of a view of which nobody has noted it; None where it is not known."""
+    return behind(case, node, SAME_NUMBERS, to_value=True).value
+
+
 def is_bad(case: Diagnosis, node: Node) -> bool:
-    """Return whether a value is not finite, also that of a view of which nobody has noted it."""
-    while node.value is None and VIEW.fullmatch(node.label) and (operands := operands_of(case, node)):
-        node = operands[0]
-    return not is_finite(node.value)
+    """Return whether a value is not finite."""
+    return not is_finite(noted(case, node))
 
 
 PART, OF_ZEROS = (
@@ -224,10 +227,10 @@ PART, OF_ZEROS = (
 """Operations that show some elements of a tensor; with those whose 0 may be that of zeros."""
 
 
-def behind(case: Diagnosis, node: Node, operation: re.Pattern[str]) -> Node:
-    """Return what some operations, in a row, have made a node of, such as views."""
-    while operation.fullmatch(node.label) and (operands := operands_of(case, node)):
-        node = operands[0]
+def behind(case: Diagnosis, node: Node, operation: re.Pattern[str], *, to_value: bool = False) -> Node:
+    """Return what some operations, in a row, have made a node of, such as views; or the first whose value is noted."""
+    while operation.fullmatch(node.label) and not (to_value and node.value) and (inputs := operands_of(case, node)):
+        node = inputs[0]
     return node
 
 

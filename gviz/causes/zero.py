@@ -13,7 +13,7 @@ from gviz.causes.cuts import at_cuts, clause_of_cuts, takes_from_earlier
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import named_in, out_of_place
-from gviz.causes.not_finite import LOGITS, behind, brought_not_finite, is_by_number, users_of, with_input
+from gviz.causes.not_finite import LOGITS, behind, brought_not_finite, is_by_number, noted, users_of, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import MIXED, Edge, Node, Place
@@ -375,7 +375,7 @@ def mend_of_values(node: Node, sign: str) -> str:
             sign == "log_softmax" and has_only(node.value, 0.0),
             "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits",
         ),
-        (sign == "softmax" and has_only(node.value, 1.0), ONE_CLASS),
+        (sign in ("softmax", "safe_softmax") and has_only(node.value, 1.0), ONE_CLASS),
         (
             sign in NORMALIZATIONS
             and (
@@ -532,7 +532,7 @@ def makes_zeros(case: Diagnosis, node: Node) -> bool:
 
 def is_nothing(case: Diagnosis, node: Node) -> bool:
     """Return whether a result is known to be 0, be it as a product with zeros, of which no number was kept."""
-    return (has_only(node.value, 0.0) or multiplies_by_0(case, node)) or (
+    return (has_only(noted(case, node), 0.0) or multiplies_by_0(case, node)) or (
         (node.value is None or not node.value.is_known)
         and sign_in_program(node) in ("*", "@")
         and any(has_only(behind(case, one, SAME_NUMBERS).value, 0.0) for one in factors_of(case, node))
@@ -594,15 +594,13 @@ def mend_of_factor(case: Diagnosis, origins: list[Node]) -> tuple[Lines, Mend]:
         (True, ""),
     )
     may_be_mask = (
-        case.graph.code
-        and len(rows) == len(tensors)
-        and all(  # data, or a comparison: what was cut off is none
-            one.kind == "frozen"
-            and math.prod(size_of(one.value)) > 1
-            and (row.broken is None or row.broken.reason == "no derivative")
-            and all(sign_in_program(user) == "*" for user in users_of(case, one))
-            for one, row in zip(tensors, rows, strict=True)
-        )
+        case.graph.code and not any(row.broken and row.broken.reason != "no derivative" for row in rows)
+    ) and all(
+        one.kind == "frozen"  # data, or a comparison: what was cut off is none
+        and "(" not in (one.name or "")
+        and math.prod(size_of(one.value)) > 1
+        and all(sign_in_program(user) == "*" for user in users_of(case, one))
+        for one in tensors
     )
     mask = f"if {names} {are} to mask what is used, see why all of it is masked; else " * bool(may_be_mask)
     return tuple(line for row in rows for line in case.line_of(row.history.written or row.place)), Mend(

@@ -595,6 +595,11 @@ MARGIN_OF_SQUARES = (
     " it so"
 )
 
+BEGINS_AT_0 = (
+    "none, if net.k.weight is to begin at 0: a gradient comes to it, and a step changes it; else the other factor is 0, as"
+    " net.k.weight is: give it other numbers"
+)
+
 MASK = (
     "the other factor is 0, as mask is: if mask is to mask what is used, see why all of it is masked; else give it other"
     " numbers"
@@ -780,6 +785,36 @@ loss = (net(torch.randn(4, 3)) * gate).pow(2).sum()
 """,
         [6],
         "none, since loss is 0, and never less",
+    ),
+    "keys of zeros behind views": (
+        "net.q.weight",
+        """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = nn.Linear(4, 4), nn.Linear(4, 4)
+        nn.init.zeros_(self.k.weight); nn.init.zeros_(self.k.bias)
+    def forward(self, x):
+        return torch.softmax(self.q(x) @ self.k(x).transpose(-1, -2) / 2, -1) @ x
+net = Net()
+loss = net(torch.randn(2, 3, 4)).pow(2).mean()
+""",
+        [11, 9],
+        BEGINS_AT_0,
+    ),
+    "a mask that a method draws": (
+        "net.weight",
+        """\
+class DropPath(nn.Module):
+    def forward(self, x):
+        keep = torch.bernoulli(torch.zeros(x.shape[0], 1))
+        return x * keep
+net, drop = nn.Linear(3, 3), DropPath()
+x = torch.randn(2, 3)
+loss = (x + drop(net(x)) - 1).pow(2).mean()
+""",
+        [8],
+        MASK.replace("mask is", "keep is").replace("if mask", "if keep"),
     ),
     "a bag of padding": (
         "bag.weight",
