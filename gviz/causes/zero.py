@@ -192,7 +192,10 @@ def zero(facts: TensorFacts) -> Cause:
     distinct = [*dict.fromkeys(zero_text(case, edge) for edge in edges)]
     texts = "; ".join(distinct[:MOST]) + f", and {len(distinct) - MOST} more" * (len(distinct) > MOST)
     lines = tuple(line for edge in edges[:MOST] for line in case.line_of_node(case.nodes[edge.target]))
-    edge = next((one for one in edges if origins_of_factor(case, one)), edges[0])  # of which most is known
+    edge = min(  # of which most is known: what a where() does not pick comes on another way
+        edges,
+        key=lambda one: (not origins_of_factor(case, one), sign_in_program(case.nodes[one.target]) == "where"),
+    )
     mend, ways = mend_of_zero(case, edge), [edge]
     if mend is MENDS_OF_SUMS["of parts"]:  # a gate that is to begin at 0 may keep from that part what comes to others
         ways = [

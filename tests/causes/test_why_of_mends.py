@@ -816,6 +816,27 @@ loss = (x + drop(net(x)) - 1).pow(2).mean()
         [8],
         MASK.replace("mask is", "keep is").replace("if mask", "if keep"),
     ),
+    "margins of embeddings that all examples keep": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+nn.init.constant_(net.bias, 10.0)
+loss = F.hinge_embedding_loss(net(torch.randn(5, 3)), -torch.ones(5, 1)) + net.bias.pow(2).sum()
+""",
+        [7],
+        "none, if it is a margin that all examples keep; else give it inputs above its bound",
+    ),
+    "a where whose other side is cut off": (
+        "net.weight",
+        """\
+net = nn.Linear(3, 1)
+nn.init.constant_(net.bias, -10.0)
+s = net(torch.randn(5, 3))
+loss = (torch.where(s > 0, s, torch.relu(s)) - 1).pow(2).mean()
+""",
+        [8],
+        "give it inputs above 0, or use a function such as leaky_relu or softplus",
+    ),
     "a bag of padding": (
         "bag.weight",
         """\
