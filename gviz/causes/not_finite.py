@@ -210,14 +210,14 @@ def bad_operands(facts: TensorFacts, edges: Sequence[Edge]) -> tuple[str, ...]:
     return (*bad,) if own is None else (own.id, *bad)
 
 
-def noted(case: Diagnosis, node: Node) -> Numbers | None:
+def noted_value(case: Diagnosis, node: Node) -> Numbers | None:
     """Return a value, also that of a view of which nobody has noted it; None where it is not known."""
     return behind(case, node, SAME_NUMBERS, to_value=True).value
 
 
 def is_bad(case: Diagnosis, node: Node) -> bool:
     """Return whether a value is not finite."""
-    return not is_finite(noted(case, node))
+    return not is_finite(noted_value(case, node))
 
 
 PART, OF_ZEROS = (

@@ -13,7 +13,7 @@ from gviz.causes.cuts import at_cuts, clause_of_cuts, takes_from_earlier
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, backward_of, first_true, is_own, sign_in_program
 from gviz.causes.facts import TensorFacts
 from gviz.causes.fixes import named_in, out_of_place
-from gviz.causes.not_finite import LOGITS, behind, brought_not_finite, is_by_number, noted, users_of, with_input
+from gviz.causes.not_finite import LOGITS, behind, brought_not_finite, is_by_number, noted_value, users_of, with_input
 from gviz.causes.training import BEFORE_EACH, accumulated, mend_of_clearing, why_cleared
 from gviz.formulas.formula import UNKNOWN
 from gviz.graphs import MIXED, Edge, Node, Place
@@ -535,7 +535,7 @@ def makes_zeros(case: Diagnosis, node: Node) -> bool:
 
 def is_nothing(case: Diagnosis, node: Node) -> bool:
     """Return whether a result is known to be 0, be it as a product with zeros, of which no number was kept."""
-    return (has_only(noted(case, node), 0.0) or multiplies_by_0(case, node)) or (
+    return (has_only(noted_value(case, node), 0.0) or multiplies_by_0(case, node)) or (
         (node.value is None or not node.value.is_known)
         and sign_in_program(node) in ("*", "@")
         and any(has_only(behind(case, one, SAME_NUMBERS).value, 0.0) for one in factors_of(case, node))
