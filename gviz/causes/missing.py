@@ -550,7 +550,7 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     if last := next(uses, None):
         what = f"{what}: {last.name} is, and {root} does not use it"
         return what, case.line_of(last.place), f"use {last.name} where {root} is computed, or in a loss of its own"
-    if cut := facts.last_cut:
+    if (cut := facts.last_cut) and not facts.history.brought:  # what another backward goes through needs none of it
         lines, mend = at_cuts(case, [cut._replace(others=())])
         way = f", on its way to {cut.others[0]}" if cut.others else ""
         used = "" if cut.others else f"; and use it where {root} is computed, if that does not"

@@ -3510,6 +3510,32 @@ loss.backward()
     assert why(drawn, f"{'aux' if beside == 'att' else 'att'}.weight").verdict == "written in place"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_statistics_of_a_loss_are_not_named_as_the_way_to_a_part_that_a_leaf_has_no_part_in(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+a, b, x = nn.Linear(3, 1), nn.Linear(3, 1), torch.randn(4, 3)
+opt = torch.optim.SGD([*a.parameters(), *b.parameters()], lr=0.1)
+total = 0.0
+for i in range(2):
+    l2 = b.weight.pow(2).sum()
+    loss = (a(x) - b(x)).pow(2).mean() + 0.1 * l2
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total += loss.item()
+"""
+    cause = why(graph_of(tmp_path, program, engine, roots=("l2",)), "a.weight")
+    assert (cause.verdict, cause.what, cause.is_wrong) == (
+        "no path",
+        "l2 is not made from a.weight: there is no path between them",
+        False,
+    )
+
+
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
