@@ -220,7 +220,7 @@ FULL = Graph(
     writes=((Place(7), "add_"),),
     breaks=(GraphCut(Place(5), "item", "no_grad", is_number=True, switch="torch.no_grad()"),),
     functions=(Module("Net.forward", "", 2),),
-    earlier=(4, 6),
+    earlier_runs=(4, 6),
     is_followed=True,
     is_first_bad=True,
     is_detailed=True,

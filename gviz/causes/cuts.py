@@ -227,7 +227,7 @@ def mends_on_way(case: Diagnosis, cut: GraphCut) -> Iterator[tuple[Lines, str]]:
             yield line, f"leave out {ast.unparse(carrier.statement)}"
         elif (text and not is_free) or (obstacle and cut.reason != "no derivative"):
             yield line, text or f"{words_for(obstacle)}, in {line[0][0]}"
-        if carrier.is_kept and case.graph.earlier:
+        if carrier.is_kept and case.graph.earlier_runs:
             yield (
                 (),
                 (f"empty {name}" if carrier.is_list else f"{name} = {detached_values(case, [name])}")
@@ -375,7 +375,7 @@ def takes_from_earlier(case: Diagnosis, cut: GraphCut) -> bool:
     )
     parts = [(at, case.expression_of(cut)), *((statement.lineno, part) for statement, part in reads)]
     carried = (flows.lines[writer] for number, part in parts for _, writer, _ in flows.carried_into(number, part))
-    last = lines.get(case.line_in_text(case.line_of_backward)) if case.graph.earlier else None
+    last = lines.get(case.line_in_text(case.line_of_backward)) if case.graph.earlier_runs else None
     return cut.is_freed or any(
         last is not None and flows.depth_of_loop(lines[at], one) <= flows.depth_of_loop(lines[at], last)
         for one in carried

@@ -226,7 +226,7 @@ class Diagnosis:
 
     def is_shared(self, cut: GraphCut) -> bool:
         """Return whether a cut ran once, before more than one backward: without it the second would fail."""
-        return cut.place is not None and 0 < cut.place.run <= max(self.graph.earlier, default=0) and not cut.others
+        return cut.place is not None and 0 < cut.place.run <= max(self.graph.earlier_runs, default=0) and not cut.others
 
     def is_in_text(self, cut: GraphCut) -> bool:
         """Return whether a cut is written in the text of the program, and not in another file or a cell."""

@@ -45,7 +45,7 @@ def took_name(facts: TensorFacts) -> bool:
     """
     row, code, older, rows = facts.row, facts.code, f"{facts.name}{AT_BACKWARD}", facts.case.rows
     is_first = not any(rows[one].history.arrivals > 1 for one in row.leaves if one in rows)  # backward on its leaves
-    if facts.grad is not None or facts.is_leaf_of_graph or (row.grad_fn and is_first and facts.case.graph.earlier):
+    if facts.grad is not None or facts.is_leaf_of_graph or (row.grad_fn and is_first and facts.case.graph.earlier_runs):
         return False
     is_later = row.is_leaf and row.requires_grad and row.moment is not None and row.moment.remark == MADE_LATER
     names, sources = fixes.assigned_in(code), {*row.leaves, *(row.broken.leaves if row.broken is not None else ())}

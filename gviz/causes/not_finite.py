@@ -301,7 +301,7 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
         ),
         (sign in MENDS_OF_MATRICES, MENDS_OF_MATRICES.get(sign, "")),
         (kind == "nan" and is_local, MENDS_OF_NAN.get(sign, outside_of_domain(sign, *operands_of(case, target)))),
-        (not is_local and case.graph.earlier and has_grown(case), GROWN),
+        (not is_local and case.graph.earlier_runs and has_grown(case), GROWN),
         (not is_local, grown_in_loop(case, target) or too_large),
         (sign == "exp", MENDS_OF_NAN["exp"]),  # whose derivative is its result
         (
@@ -472,7 +472,7 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         what: that it, or its gradient, is not finite, as a clause.
         ends: the values to which it has come.
     """
-    if row := next((one for one in case.rows.values() if case.graph.earlier and one.history.spoiled), None):
+    if row := next((one for one in case.rows.values() if case.graph.earlier_runs and one.history.spoiled), None):
         return spoiled(case, name, what, row)
     nodes = first_not_finite(case, ends)
     first = next((node for node in nodes if node.name == name), nodes[0] if nodes else None)
@@ -536,7 +536,7 @@ def mend_of_first(case: Diagnosis, first: Node, alike: Sequence[Node]) -> str:
         ),
         (sign in MENDS_OF_MATRICES, MENDS_OF_MATRICES.get(sign, "")),
         (sign in MENDS_OF_NAN, MENDS_OF_NAN.get(sign, "")),
-        (case.graph.earlier and has_grown(case), GROWN),
+        (case.graph.earlier_runs and has_grown(case), GROWN),
         (sign in PLAIN, general),
         (is_plain, f"{general}, or one at which {sign} is infinite"),
         (True, outside_of_domain(sign, *inputs)),
@@ -647,7 +647,7 @@ def not_finite_input(case: Diagnosis, name: str, what: str, node: Node) -> Cause
     ):
         return begun
     is_step = row is not None and row.broken is not None  # made anew of what it was before
-    if node.kind != "leaf" or not (case.graph.earlier or is_step):
+    if node.kind != "leaf" or not (case.graph.earlier_runs or is_step):
         return Cause(
             name,
             "nan",

@@ -450,7 +450,7 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
     case, links = facts.case, links_of(facts.case)
     asked_at = next(filter(None, (one.history.autograd_grad for one in case.graph.tensors)), None)
-    if asked_at and not case.graph.earlier:
+    if asked_at and not case.graph.earlier_runs:
         what, more = "torch.autograd.grad went through this graph before, and freed it", case.line_of(asked_at)
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
     elif links and not has_had_backward(case):
@@ -480,7 +480,7 @@ def has_stepped(case: Diagnosis, ends: Iterable[str]) -> bool:
 def has_had_backward(case: Diagnosis) -> bool:
     """Return whether the backward before the last one was called on the root, as its name and its age tell."""
     name, root = named_in(case.code_of(case.line_of_stop)), case.nodes[case.shown.roots[0]]
-    return 0 < root.run <= max(case.graph.earlier, default=0) and name != "" and name in names_called(case)
+    return 0 < root.run <= max(case.graph.earlier_runs, default=0) and name != "" and name in names_called(case)
 
 
 def names_called(case: Diagnosis) -> set[str]:
@@ -604,7 +604,7 @@ def links_of(case: Diagnosis) -> list[Edge]:
     nodes, flowing = case.nodes, [edge for edge in case.shown.edges if edge.flow.handed is not None]
     targets = {edge.target for edge in flowing}
     reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in targets]
-    called = next((at for at in case.graph.earlier if all(nodes[one.source].run <= at for one in reached)), 0)
+    called = next((at for at in case.graph.earlier_runs if all(nodes[one.source].run <= at for one in reached)), 0)
     old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.run <= called}
     return sorted(
         [edge for edge in case.shown.edges if edge.source in old and edge.target not in old] or reached,
@@ -633,8 +633,8 @@ def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:
     if leaf:
         what = f"backward did not run to its end: {leaf} was written in place after it had been saved{by} for backward"
         mend = f"call backward() before {leaf} is written, as by step(); or {again}"
-    links = links_of(case) if ".step(" in code and case.graph.earlier else []
-    if links and case.nodes[links[0].source].run <= max(case.graph.earlier) < case.nodes[links[0].target].run:
+    links = links_of(case) if ".step(" in code and case.graph.earlier_runs else []
+    if links and case.nodes[links[0].source].run <= max(case.graph.earlier_runs) < case.nodes[links[0].target].run:
         # what is of an earlier run was computed with weights that have been stepped since
         mend = linked(case)[2].partition("; or ")[0]
     lines, meant = (*case.line_of_stop, *case.line_of_node(saver), *writes), ""

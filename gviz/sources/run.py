@@ -255,7 +255,7 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
         tensors=rows,
         code=run.code,
         backward=lines.with_code_kept(run.backward.place) if run.backward.function in ("backward", "grad") else None,
-        earlier=run.backward.earlier,
+        earlier_runs=run.backward.earlier,
         is_followed=run.backward.is_followed,
         is_first_bad=run.backward.is_first_bad,
         failure=run.failure,
