@@ -689,8 +689,8 @@ def of_other_root(facts: TensorFacts) -> Cause:
         (
             moment.is_of_whole,
             (
-                f"torch.autograd.grad({own}, {facts.in_code}, retain_graph=True) before {lines[0][0] if lines else 'it'},"
-                f" which gives the gradient of {own} alone"
+                f"torch.autograd.grad({own}, {facts.in_code}, retain_graph=True) before"
+                f" {lines[0][0] if lines else 'it'}, which gives the gradient of {own} alone"
             ),
         ),
         (

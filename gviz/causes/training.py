@@ -260,8 +260,8 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             (
                 "not clipped",
                 (
-                    "this line clips the gradients of what an iterator gives, such as a generator, and has run when that"
-                    f" had come to its end: there was none to clip then, neither that of {name} nor another"
+                    "this line clips the gradients of what an iterator gives, such as a generator, and has run when"
+                    f" that had come to its end: there was none to clip then, neither that of {name} nor another"
                 ),
                 "give clip_grad_norm_ a list, as of list(model.parameters()): an iterator gives what it has once",
             ),

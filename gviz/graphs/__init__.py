@@ -807,8 +807,8 @@ class Graph:
         codes: the places in other files, or in a notebook's cells, that something in the graph names, each with its code.
         writes: the writes in place that an error is about, each with its line and the name of the call, in order.
         breaks: the lines that cut tensors off from it.
-        earlier_runs: of the backwards before this one, the last hundred, the run of the last line that had run when each
-            was called, in their order; none if this was the first.
+        earlier_runs: of the backwards before this one, the last hundred, the run of the last line that had run when
+            each was called, in their order; none if this was the first.
         is_followed: whether the program called another backward after the one that it is of.
         is_first_bad: whether that one was the first that left what is not finite, as all after it did.
         modules: the calls of modules that others were made in, each after the one that it was made in; then, with the
