@@ -131,13 +131,20 @@ class Steps(Observer):
         """Return a function that clips gradients, with a look at whether it has any to clip that a step is to use."""
 
         @wraps(function)
-        def clip(parameters: object, max_norm: float, *args: object, **kwargs: object) -> Any:
-            is_empty = is_used_up(parameters)
-            before = held_gradients(self.parameters.measured) if self.units.is_on and self.stepped_since else {}
-            norm = function(parameters, max_norm, *args, **kwargs)
-            is_late = any(len(same_gradients(before, used)) == len(before) > 0 for used in self.stepped_since.values())
-            if self.units.is_on and (
-                (is_late and norm > max_norm) or ((self.stepped_since or is_empty) and not norm)
+        def clip(parameters: Any, max_norm: float, *args: object, **kwargs: object) -> Any:
+            is_empty, names = is_used_up(parameters), self.hunt.names
+            given = [parameters] if isinstance(parameters, self.engine.Tensor) else [*parameters]
+            steps = self.stepped_since.values() if self.units.is_on else ()
+            used = {name: one for step in steps for name, one in step.items()}
+            own = {names.get(id(one), str(id(one))): one for one in given} if used else {}
+            held = held_gradients(own)  # of these tensors: others are clipped by a call of their own
+            is_spent = own.keys() & used.keys() and all(
+                name in used and used[name][0] is held[name][0] for name in held
+            )
+            is_late = is_spent and len(same_gradients(held, used)) == len(held)  # none was written since
+            norm = function(given or parameters, max_norm, *args, **kwargs)
+            if (is_empty and self.units.is_on and not norm) or (
+                is_spent and (not norm or (is_late and norm > max_norm))
             ):  # to read the norm is to wait for the device
                 line = path_and_line(self.modules.place("clip"))
                 what = f"clip_grad_norm_() ({line}) had no gradients to clip" + (

@@ -1106,6 +1106,27 @@ def test_clipping_that_comes_before_backward_or_after_the_step_is_told(torch: An
     assert found == {key: [told[key]] if key in told else [] for key in found}
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("watched", ["actor", "critic", "of both the actor", "both"])
+def test_clipping_is_judged_by_the_gradients_that_it_is_given(torch: Any, watched: str, is_late: bool) -> None:
+    utils = import_module(f"{torch.__name__}.nn.utils")
+    models = {"actor": torch.nn.Linear(4, 2), "critic": torch.nn.Linear(4, 1)}
+    of_actor, of_critic = (torch.optim.SGD(one.parameters(), lr=0.01) for one in models.values())
+    model, names = (models[watched], "*") if watched in models else (models, "*" if watched == "both" else "actor")
+    with gviz.watch(model, names, every=1) as log:
+        for step in range(4):
+            of_actor.zero_grad()
+            of_critic.zero_grad()
+            x, weight = batch(torch), 0.0 if step < 2 else 9.0  # of the critic, which comes later
+            (models["actor"](x).pow(2).sum() + weight * (models["critic"](x) - 5).pow(2).sum()).backward()
+            utils.clip_grad_norm_(models["actor"].parameters(), 0.01)
+            of_actor.step()
+            of_critic.step() if is_late else None
+            utils.clip_grad_norm_((one for one in models["critic"].parameters()), 0.01)
+            of_critic.step() if not is_late else None
+    assert kinds(log) == ["not clipped"] * (is_late and watched in ("critic", "both"))
+
+
 def test_what_was_not_seen_is_said(torch: Any) -> None:
     with gviz.watch(network(torch)) as log:
         network(torch)(batch(torch))
