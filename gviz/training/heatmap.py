@@ -142,10 +142,8 @@ def evenly(rows: Sequence[StepRow], most: int) -> list[StepRow]:
 def cell_value(row: StepRow, names: Sequence[str], show: str) -> float | None:
     """Return the number of a cell: the norm of parameters together, or their update by it."""
     number = together(row, names, show)
-    if show != "update" or number is None:
-        return number
-    weight = together(row, names, "weight")
-    return number / weight if weight else None
+    weight = together(row, names, "weight") if show == "update" else 1.0
+    return number / weight if number is not None and weight else None
 
 
 def cell_kind(number: float | None) -> str:
@@ -156,9 +154,9 @@ def cell_kind(number: float | None) -> str:
 def cell(place: Point, wide: float, number: float | None, scale: Scale, tip: str = "") -> Iterator[Item]:
     """Yield a cell by its upper left corner."""
     x, y = place
-    kind, pen = cell_kind(number), Pen("#FFFFFF", 0.6)
+    kind = cell_kind(number)
     fill = {"none": NOTHING, "wrong": WRONG, "zero": "#FFFFFF"}.get(kind) or scale.shade(number or 0.0)
-    pen = Pen(THEMES["light"].faint, 0.6) if kind == "zero" else pen
+    pen = Pen(THEMES["light"].faint if kind == "zero" else "#FFFFFF", 0.6)
     inset = 0.6 * (kind == "zero")
     yield Outline((x + wide / 2, y + HIGH / 2), (wide - inset, HIGH - inset), 0, fill, pen, tip)
     half, middle = min(wide, HIGH) / 2 - 2.0, (x + wide / 2, y + HIGH / 2)

@@ -105,11 +105,12 @@ class Log:
         histories = {name: [norms[name] for norms in measured if name in norms] for name in measured[-1]}
         is_to_learn = all(row.root or any(one.grad for one in row.norms.values()) for row in rows)  # and has not learnt
         grads_of = {name: [row.norms[name].grad for row in rows if name in row.norms] for name in histories}
-        large = list[str]()
-        for name, norms in histories.items():
-            ratios = [one.ratio or 0.0 for one in norms]
-            if len(self.shapes[name]) > 1 and len(ratios) == SUSPECT_ROWS and min(ratios) > LARGE_UPDATE:
-                large.append(f"{name} ({joined([three_digits(one) for one in ratios])} times)")
+        ratios_of = {name: [one.ratio or 0.0 for one in norms] for name, norms in histories.items()}
+        large = [
+            f"{name} ({joined([three_digits(one) for one in ratios])} times)"
+            for name, ratios in ratios_of.items()
+            if len(self.shapes[name]) > 1 and len(ratios) == SUSPECT_ROWS and min(ratios) > LARGE_UPDATE
+        ]
         zero = [
             name
             for name in histories

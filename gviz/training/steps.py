@@ -7,7 +7,7 @@ them begins its next. Where no optimizer has made a step, each backward is one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import wraps
 from operator import itemgetter
@@ -79,6 +79,7 @@ class Steps(Observer):
         self.log, self.hunt = log, hunt
         self.hint = "" if hunt.is_on else "; hunt=True names the operation and its line"
         self.parameters = ModelParameters(patterns)
+        self.constant = set[str]()  # parameters that were not finite at the beginning, as a mask of -inf is
         self.units = Units()
         self.number = 0
         # optimizers that have made a step, by their identities, and the line of one that was measured, if any was
@@ -131,7 +132,7 @@ class Steps(Observer):
         """Return a function that clips gradients, with a look at whether it has any to clip that a step is to use."""
 
         @wraps(function)
-        def clip(parameters: Any, max_norm: float, *args: object, **kwargs: object) -> Any:
+        def clip(parameters: Iterable[Any], max_norm: float, *args: object, **kwargs: object) -> Any:
             is_empty, names = is_used_up(parameters), self.hunt.names
             given = [parameters] if isinstance(parameters, self.engine.Tensor) else [*parameters]
             steps = self.stepped_since.values() if self.units.is_on else ()
@@ -162,6 +163,7 @@ class Steps(Observer):
         self.parameters.models = dict(models)
         self.modules.take(models)
         self.find_parameters()
+        self.constant = {name for name, one in self.parameters.all() if bad_number(one)}
         self.begin_step(0)
 
     def find_parameters(self) -> None:
@@ -231,7 +233,7 @@ class Steps(Observer):
         for one, kind in zip(roots, kinds, strict=False):
             if kind and self.suspect is None and not self.log.has("not finite"):
                 origin = self.hunt.origin_of(one)
-                bad = next((name for name, value in self.parameters.all() if bad_number(value)), "")
+                bad = self.parameter_to_blame()
                 self.suspect = Suspect(kind, self.modules.place("backward"), origin, bad)
         if self.used is not None:
             grad = getattr(self.parameters.measured.get(self.used[1]), "grad", None)
@@ -240,17 +242,22 @@ class Steps(Observer):
             self.used = (*self.used[:2], getattr(grad, "_version", 0)) if is_there else None
         return held_gradients(self.parameters.measured) if self.units.is_on else {}
 
-    def parameters_reached(self, before: Mapping[str, tuple[Any, int]]) -> dict[str, bool]:
-        """Return the parameters to which a backward has brought a gradient, each with whether what they have is not 0.
+    def parameter_to_blame(self) -> str:
+        """Return a parameter that may have made a root nan or inf; "" for none.
 
-        Args:
-            before: the gradients that were there before it.
+        One that was not finite at the beginning is none once a step has been made with it; and inf in one that is not
+        trained, as in a mask, is none at all.
         """
-        return {
-            name: has_any(plain_gradient(self.parameters.measured[name].grad))
-            for name, (grad, version) in held_gradients(self.parameters.measured).items()
-            if (one := before.get(name)) is None or one[0] is not grad or one[1] != version
-        }
+        is_first = not self.log.steps
+        return next(
+            (
+                name
+                for name, one in self.parameters.all()
+                if (kind := bad_number(one))
+                and (name not in self.constant or (is_first and (kind == "nan" or one.requires_grad)))
+            ),
+            "",
+        )
 
     def has_run(self, before: Mapping[str, tuple[Any, int]]) -> None:
         """Look at what a backward has brought, and measure it where there is no optimizer: it is a step then.
@@ -259,7 +266,11 @@ class Steps(Observer):
             before: the gradients that were there before it.
         """
         if self.units.is_on:
-            self.reached = self.parameters_reached(before)
+            self.reached = {  # with whether what they have is not 0
+                name: has_any(plain_gradient(self.parameters.measured[name].grad))
+                for name, (grad, version) in held_gradients(self.parameters.measured).items()
+                if (one := before.get(name)) is None or one[0] is not grad or one[1] != version
+            }
             self.waiting |= {name for name, is_any in self.reached.items() if is_any}
             self.brought |= self.waiting
         if self.known or self.pending is not None:  # or it was called within a step
@@ -331,14 +342,17 @@ class Steps(Observer):
         if pending.norms is not None:
             self.measure(pending, pending.norms, is_again=is_again)
         if self.waiting:
-            is_measured = pending.norms is not None
-            self.waiting -= {name for name, one in pending.parameters.items() if is_measured or one.grad is not None}
+            self.waiting -= {
+                name for name, one in pending.parameters.items() if pending.norms is not None or one.grad is not None
+            }
         if self.hunt.is_on:
             self.find_parameter_not_finite("step")
         is_last = len(self.stepped) == len(self.known)
         if is_last and number:  # of step 0 it is not known who else is to come
             self.moved = {}
-        self.end_step(number + is_last)
+        self.suspect = None
+        self.hunt.forget(leaves=True)
+        self.begin_step(number + is_last)
 
     def find_shared(self, pending: Pending) -> None:
         """Look for parameters that an earlier step, be it of another optimizer, has changed by the same gradients."""
@@ -406,12 +420,6 @@ class Steps(Observer):
         self.log.judge(id(pending.optimizer), optimizer_text(pending.optimizer))
         self.find_parameters()
 
-    def end_step(self, following: int) -> None:
-        """Forget what was of the step that has ended, and begin the one that follows."""
-        self.suspect = None
-        self.hunt.forget(leaves=True)
-        self.begin_step(following)
-
     # ---------------------------------------------------------------- nan and inf
     def check(self, parameters: Mapping[str, Any], number: int) -> bool:
         """Return whether the gradients of a step are the first that are not finite, or the root was not, and say so."""
@@ -449,7 +457,7 @@ class Steps(Observer):
         return (
             what,
             suspect.origin,
-            f", with finite parameters: it came on the way forward, or with its inputs{self.hint}",
+            f"{', with finite parameters' * (not self.constant)}: it came on the way forward, or with its inputs{self.hint}",
         )
 
     def growth(self, parameters: Mapping[str, Any]) -> str:
@@ -458,7 +466,7 @@ class Steps(Observer):
         pairs = [
             (first[name].weight, tensor_norm(self.engine, one.detach()), name)
             for name, one in parameters.items()
-            if name in first
+            if name in first and name not in self.constant
         ]
         grown = max(pairs, key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0, default=(0.0, 0.0, ""))
         if not grown[0] or not GROWN < grown[1] / grown[0] < math.inf:
@@ -475,12 +483,13 @@ class Steps(Observer):
 
     def find_parameter_not_finite(self, operation: str) -> None:
         """Say which parameter is not finite though gradients were; the operation is what ran before, "" if unknown."""
-        measured = self.parameters.measured
-        names = () if are_finite(self.engine, [one.detach() for one in measured.values()]) else measured
-        bad = next((name for name in names if bad_number(measured[name])), "")
+        measured = {name: one for name, one in self.parameters.measured.items() if name not in self.constant}
+        is_good = are_finite(self.engine, [one.detach() for one in measured.values()])
+        bad = "" if is_good else next((name for name, one in measured.items() if bad_number(one)), "")
         if bad and self.log.steps and not self.log.has("not finite"):
-            place = next((place for one, place in self.known.values() if bad in self.parameters.of(one)), None)
-            line = path_and_line(place)
+            line = path_and_line(
+                next((place for one, place in self.known.values() if bad in self.parameters.of(one)), None)
+            )
             after = f" after the step at {line}" if line else ""
             what = f"{bad} has {bad_number(measured[bad])}{after}, though the gradients were finite"
             self.found(Finding("not finite", self.log.steps - 1, what, bad, line, operation))

@@ -278,6 +278,37 @@ def test_what_the_program_writes_into_a_gradient_is_not_laid_on_backward(torch: 
     assert "or was written after it" in finding.what
 
 
+@pytest.mark.parametrize("is_hunted", [False, True])
+@pytest.mark.parametrize("at", [None, 0, 2])
+def test_a_constant_mask_of_inf_is_not_blamed(torch: Any, at: int | None, is_hunted: bool) -> None:
+    nn = torch.nn
+
+    class Attention(nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            hidden = torch.full((4, 4), float("-inf")).triu(1)
+            self.mask, self.layer = nn.Parameter(hidden, requires_grad=False), nn.Linear(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            return (x @ self.layer(x).transpose(0, 1) + self.mask).softmax(-1) @ x
+
+    net, steps = Attention(), iter(range(4))
+
+    def loss(y: Any) -> Any:
+        return (y.pow(2) * (float("nan") if next(steps) == at else 1.0)).mean()
+
+    optimizer, x = torch.optim.Adam(net.parameters()), torch.randn(4, 4)
+    with gviz.watch(net, every=1, hunt=is_hunted) as log:
+        for _ in range(4):
+            optimizer.zero_grad()
+            loss(net(x)).backward()
+            optimizer.step()
+    assert [one.step for one in log.findings] == [at] * (at is not None)
+    assert "mask" not in str(log.findings)
+    assert not log.findings or is_hunted != ("it came on the way forward, or with its inputs" in log.findings[0].what)
+    assert "finite parameters" not in str(log.findings)
+
+
 def test_a_parameter_that_is_not_measured_is_blamed_too(torch: Any) -> None:
     net = network(torch)
     with torch.no_grad():
