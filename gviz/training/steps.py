@@ -291,6 +291,10 @@ class Steps(Observer):
         self.begin_step(number + 1)
 
     # ---------------------------------------------------------------- steps
+    def has_parameters(self, _: ParameterGroups) -> None:
+        """Find the parameters anew when an optimizer has got some."""
+        self.find_parameters()
+
     def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:
         """Measure what an optimizer is going to use."""
         own = self.parameters.of(optimizer)

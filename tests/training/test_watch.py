@@ -126,6 +126,22 @@ def test_two_optimizers_share_a_step_until_one_of_them_begins_its_next(torch: An
     assert [len(row.norms) for row in log.rows] == [2, 4, 2, 4]
 
 
+def test_parameters_that_an_optimizer_gets_are_measured_in_the_next_measured_step(torch: Any) -> None:
+    net, x = network(torch), batch(torch)
+    optimizer = torch.optim.SGD(net[2].parameters(), lr=0.05)
+    with gviz.watch(net, every=5) as log:
+        for step in range(6):
+            if step == 3:
+                net.append(torch.nn.Linear(1, 1))
+                optimizer.add_param_group({"params": [*net[0].parameters(), *net[3].parameters()]})
+            net.zero_grad()
+            net(x).pow(2).mean().backward()
+            grads = {name: one.grad.norm().item() for name, one in net.named_parameters()}
+            optimizer.step()
+    assert {name: one.grad for name, one in log.rows[-1].norms.items()} == grads
+    assert not log.findings
+
+
 def test_without_an_optimizer_each_backward_is_a_step(torch: Any) -> None:
     net, x = network(torch), batch(torch)
     with gviz.watch(net, every=1) as log:
