@@ -224,6 +224,7 @@ class Steps(Observer):
         """
         if self.pending is not None:
             self.listener.resume(self.pending.optimizer)  # whose step has raised an error, or has a closure
+            self.pending = self.pending._replace(has_closure=True)
         self.stepped_since = {}
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
@@ -297,10 +298,15 @@ class Steps(Observer):
 
     def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:
         """Measure what an optimizer is going to use."""
-        own = self.parameters.of(optimizer)
-        if not own:
-            self.log.steps_of_others += 1
-            return
+        own, outer = self.parameters.of(optimizer), self.pending
+        self.log.steps_of_others += not own
+        if not own or (
+            outer
+            and outer.optimizer is not optimizer
+            and not outer.has_closure
+            and own.keys() & outer.parameters.keys()
+        ):
+            return  # it is within a step of an optimizer around it, which will be measured
         if not self.known:  # calls of backward were none
             for site in self.units.sites.values():  # what the last of them has seen is of step 0
                 site.step = 0

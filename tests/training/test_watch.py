@@ -126,6 +126,42 @@ def test_two_optimizers_share_a_step_until_one_of_them_begins_its_next(torch: An
     assert [len(row.norms) for row in log.rows] == [2, 4, 2, 4]
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_step_of_an_optimizer_around_another_one_is_measured_as_a_whole(torch: Any, fails: bool) -> None:
+    class Around(torch.optim.Optimizer):  # type: ignore[misc]
+        def __init__(self, inner: Any) -> None:
+            super().__init__(inner.param_groups, {"lr": 0.1})
+            self.inner = inner
+            self.slow = [one.detach().clone() for one in net.parameters()]
+
+        def step(self, closure: None = None) -> None:
+            if fails:
+                raise RuntimeError
+            self.inner.step()
+            with torch.no_grad():
+                for slow, one in zip(self.slow, net.parameters(), strict=True):
+                    slow.add_(one - slow, alpha=0.5)
+                    one.copy_(slow)
+
+    net, moved = torch.nn.Linear(4, 1), []
+    inner = torch.optim.SGD(net.parameters(), lr=0.1)
+    optimizer = Around(inner)
+    with gviz.watch(net, every=1) as log:
+        for _ in range(3):
+            inner.zero_grad()
+            net(batch(torch)).pow(2).mean().backward()
+            before = net.weight.detach().clone()
+            try:
+                optimizer.step()
+            except RuntimeError:
+                net(batch(torch)).pow(2).mean().backward()
+                inner.step()  # which is no part of the other one's
+            moved.append((before - net.weight.detach()).norm().item())
+    assert log.steps == 3
+    assert [row.norms["weight"].update for row in log.rows] == moved
+    assert {rate for row in log.rows for rate in row.rates.values()} == {f"{'SGD' if fails else 'Around'}, lr=0.1"}
+
+
 def test_parameters_that_an_optimizer_gets_are_measured_in_the_next_measured_step(torch: Any) -> None:
     net, x = network(torch), batch(torch)
     optimizer = torch.optim.SGD(net[2].parameters(), lr=0.05)
