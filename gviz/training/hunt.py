@@ -101,12 +101,10 @@ class Hunt(Observer):
         self.calls: list[tuple[int, Event]] = []  # the number of operations after each call
         self.of_leaves: dict[int, Event] = {}  # what has made the gradient of a leaf not finite
 
-    def forget(self, *, leaves: bool) -> None:
-        """Forget the calls of a step that has ended, and what is known of its leaves."""
+    def forget(self) -> None:
+        """Forget the calls of a step that has ended; what has made gradients not finite is known as long as they are there."""
         self.events.clear()
         self.calls.clear()
-        if leaves:
-            self.of_leaves.clear()
 
     def origin_of(self, tensor: EngineTensor) -> Event | None:
         """Return the call that nan or inf in a tensor comes from; None if it was not seen."""

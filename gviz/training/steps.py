@@ -44,7 +44,7 @@ class Pending(NamedTuple):
         optimizer: which.
         number: of the step.
         parameters: those of the model that the optimizer has.
-        norms: what was measured before it; None if this step is not measured.
+        norms: what was measured before it; nothing if this step is not measured.
         before: the parameters as they were.
         has_closure: whether their gradients are computed within it.
     """
@@ -52,7 +52,7 @@ class Pending(NamedTuple):
     optimizer: ParameterGroups
     number: int
     parameters: dict[str, Any]
-    norms: dict[str, Norms] | None
+    norms: dict[str, Norms]
     before: dict[str, Any]
     has_closure: bool
 
@@ -226,6 +226,11 @@ class Steps(Observer):
             self.listener.resume(self.pending.optimizer)  # whose step has raised an error, or has a closure
             self.pending = self.pending._replace(has_closure=True)
         self.stepped_since = {}
+        if (self.suspect is not None or self.hunt.of_leaves) and are_finite(
+            self.engine, [one.grad for one in self.parameters.measured.values() if one.grad is not None]
+        ):  # what an earlier backward has brought was used, or cleared
+            self.suspect = None
+            self.hunt.of_leaves.clear()
         single = [one for one in roots if one.numel() == 1 and not one.is_complex()]
         self.root = single[-1].item() if single else None
         is_finite_number = self.root is not None and len(roots) == 1 and math.isfinite(self.root)  # as nearly always
@@ -288,7 +293,7 @@ class Steps(Observer):
             }
             self.log.judge(0, "no optimizer")
         self.log.steps += 1
-        self.hunt.forget(leaves=False)  # which an optimizer may be about to use
+        self.hunt.forget()
         self.begin_step(number + 1)
 
     # ---------------------------------------------------------------- steps
@@ -313,10 +318,9 @@ class Steps(Observer):
             self.log.restart("optimizer")
         number = self.number + (id(optimizer) in self.stepped)
         is_bad = not has_closure and self.check(own, number)
-        norms, before = None, dict[str, Any]()
-        if is_bad or number % self.log.every == 0:
-            norms = {name: measured_norms(self.engine, one, has_grad=not has_closure) for name, one in own.items()}
-            before = {name: one.detach().clone() for name, one in own.items()}
+        measured = own if is_bad or number % self.log.every == 0 else {}
+        norms = {name: measured_norms(self.engine, one, has_grad=not has_closure) for name, one in measured.items()}
+        before = {name: one.detach().clone() for name, one in measured.items()}
         if not has_closure:  # what it makes of its parameters is looked at when it has ended
             self.listener.pause(optimizer)
         self.pending = Pending(optimizer, number, own, norms, before, has_closure)
@@ -345,23 +349,20 @@ class Steps(Observer):
         is_again = id(optimizer) in self.stepped_since
         self.find_shared(pending)
         self.stepped.add(id(optimizer))
-        if pending.norms is not None or id(optimizer) not in self.known:
+        if pending.norms or id(optimizer) not in self.known:
             self.known[id(optimizer)] = optimizer, self.modules.place("step")
         if pending.has_closure:
             self.check(pending.parameters, number)
-        if pending.norms is not None:
-            self.measure(pending, pending.norms, is_again=is_again)
+        if pending.norms:
+            self.measure(pending, is_again=is_again)
         if self.waiting:
-            self.waiting -= {
-                name for name, one in pending.parameters.items() if pending.norms is not None or one.grad is not None
-            }
+            self.waiting -= {name for name, one in pending.parameters.items() if pending.norms or one.grad is not None}
         if self.hunt.is_on:
             self.find_parameter_not_finite("step")
         is_last = len(self.stepped) == len(self.known)
         if is_last and number:  # of step 0 it is not known who else is to come
             self.moved = {}
-        self.suspect = None
-        self.hunt.forget(leaves=True)
+        self.hunt.forget()
         self.begin_step(number + is_last)
 
     def find_shared(self, pending: Pending) -> None:
@@ -388,9 +389,9 @@ class Steps(Observer):
                 )
         self.stepped_since[id(pending.optimizer)] = own
 
-    def measure(self, pending: Pending, norms: Mapping[str, Norms], *, is_again: bool) -> None:
+    def measure(self, pending: Pending, *, is_again: bool) -> None:
         """Write the row of a step that an optimizer has made, perhaps not the first since the last backward."""
-        row = self.log.row(pending.number)
+        row, norms = self.log.row(pending.number), pending.norms
         row.root = self.root
         own = row.own[id(pending.optimizer)] = dict[str, Norms]()
         for name, one in pending.parameters.items():
@@ -404,8 +405,8 @@ class Steps(Observer):
                     (other, own[name]),
                     key=lambda one: (one.grad is not None, math.isnan(one.grad or 0), one.grad or 0),
                 )
-                is_known = name in self.moved  # not that of an optimizer that was not expected to come
-                update = tensor_norm(self.engine, moved.add_(self.moved[name])) if is_known else None
+                # there is none of an optimizer that was not expected to come
+                update = tensor_norm(self.engine, moved.add_(self.moved[name])) if name in self.moved else None
                 row.norms[name] = Norms(largest.grad, largest.zeros, other.weight, update)
             self.moved[name] = moved
             if self.used is None and grad.grad and name in (self.reached or ()) and not self.log.has("not cleared"):
@@ -500,7 +501,7 @@ class Steps(Observer):
             line = path_and_line(
                 next((place for one, place in self.known.values() if bad in self.parameters.of(one)), None)
             )
-            after = f" after the step at {line}" if line else ""
+            after = f" after the step at {line}" * bool(line)
             what = f"{bad} has {bad_number(measured[bad])}{after}, though the gradients were finite"
             self.found(Finding("not finite", self.log.steps - 1, what, bad, line, operation))
 

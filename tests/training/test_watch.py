@@ -318,6 +318,35 @@ def test_without_a_hunt_it_is_told_when_nan_came_and_on_which_way(torch: Any) ->
     assert "it came on the way back, or was written after it; hunt=True names" in finding.what
 
 
+@pytest.mark.parametrize("is_hunted", [False, True])
+@pytest.mark.parametrize("is_cleared", [False, True])
+def test_a_loss_whose_step_was_left_out_is_not_told_of_a_later_step(
+    torch: Any, is_cleared: bool, is_hunted: bool
+) -> None:
+    net, x = torch.nn.Linear(4, 1), batch(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    with gviz.watch(net, every=1, hunt=is_hunted) as log:
+        for step in range(4):
+            optimizer.zero_grad() if is_cleared or step < 3 else None
+            y = net(x)
+            loss = (
+                (y * float("inf")).abs().sum() if step == 2 else (y - y).abs().sum() if step == 3 else y.pow(2).mean()
+            )
+            loss.backward()
+            if step == 3 and is_cleared:
+                net.weight.grad[0] = float("nan")
+            optimizer.step() if step != 2 else None
+    (finding,) = log.findings
+    assert finding.step == 2
+    if is_cleared:
+        assert "the loss was finite (0), but the gradient of weight has nan" in finding.what
+        assert "or was written after it" in finding.what
+        assert not finding.operation
+    else:
+        assert "the loss was inf when backward() ran" in finding.what
+        assert finding.operation == ("mul" if is_hunted else "")
+
+
 def test_what_the_program_writes_into_a_gradient_is_not_laid_on_backward(torch: Any) -> None:
     net, x = network(torch), batch(torch)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
