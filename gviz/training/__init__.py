@@ -69,8 +69,9 @@ class Watch:
         first = next(iter(self.models.values()), None)
         name = next((name for name, kind in kinds.items() if isinstance(first, kind)), "")
         if not name or not all(isinstance(one, kinds[name]) for one in self.models.values()):
-            kind = type(first).__name__
-            raise TypeError(f"gviz.watch() takes an nn.Module, or a dict of names and modules; not of type {kind}")
+            raise TypeError(
+                f"gviz.watch() takes an nn.Module, or a dict of names and modules; not of type {type(first).__name__}"
+            )
         self.log = Log(every)
         self.steps = Steps(self.log, patterns, hunter := Hunt(is_on=hunt))
         self.listener = Listener(sys.modules[name], self.steps, *[hunter] * hunt)

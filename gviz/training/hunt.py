@@ -137,8 +137,12 @@ class Hunt(Observer):
 
     def operands_before(self, args: Sequence[Any]) -> list[Operand]:
         """Return the operands of a call that an earlier one has made not finite."""
-        tensors = (one for arg in args for one in tensors_in(arg, self.listener.engine.Tensor))
-        return [Operand("", event.kind, event) for one in tensors if (event := recall(self.events, one)) is not None]
+        return [
+            Operand("", event.kind, event)
+            for arg in args
+            for one in tensors_in(arg, self.listener.engine.Tensor)
+            if (event := recall(self.events, one)) is not None
+        ]
 
     def operands(self, args: Sequence[Any], result: EngineTensor) -> list[Operand]:
         """Return what a call was made with; of what it has written over only what had made that."""
@@ -184,17 +188,15 @@ class Hunt(Observer):
         kinds = ["" if one is None else bad_number(one) for one in inputs]
         event = carried.get(node)
         if event is None:
-            at = next(at for at, kind in enumerate(kinds) if kind)
-            event = self.event_of(node, kinds[at], outputs)
-            event = event._replace(operands=[*event.operands, *self.range_of(inputs[at], event.operands)])
+            event = self.event_of(node, next(one for one in zip(inputs, kinds, strict=True) if one[1]), outputs)
         for (following, _), kind in zip(node.next_functions, kinds, strict=False):
             if kind and following is not None:
                 carried.setdefault(following, event)
                 if (leaf := getattr(following, "variable", None)) is not None:
                     self.of_leaves[id(leaf)] = event
 
-    def event_of(self, node: NodeLike, kind: str, outputs: Sequence[Any]) -> Event:
-        """Return what has made a gradient not finite: a node, with what it saved and what has come to it."""
+    def event_of(self, node: NodeLike, made: tuple[Any, str], outputs: Sequence[Any]) -> Event:
+        """Return what has made a gradient, which is nan or inf: a node, with what it saved and what has come to it."""
         name = type(node).__name__
         at = bisect_right(self.calls, order_of(node), key=lambda pair: pair[0])
         call = self.calls[at][1] if at < len(self.calls) else Event("", None, "", "")
@@ -216,7 +218,7 @@ class Hunt(Observer):
             for one in outputs
             if one is not None
         ]
-        return Event(f"{name}{of}", call.place, call.module, kind, operands)
+        return Event(f"{name}{of}", call.place, call.module, made[1], [*operands, *self.range_of(made[0], operands)])
 
 
 def bad_number(tensor: EngineTensor) -> str:

@@ -159,13 +159,15 @@ class Log:
 
     def leap(self) -> str:
         """Return which parameter the measured step before the last rows has changed very much, as a clause; or ""."""
-        ratios = (
-            (one.ratio or 0.0, name, row.step, joined(row.rates.values()))
-            for row in self.rows[-SUSPECT_ROWS - 1 : -SUSPECT_ROWS]
-            for name, one in row.norms.items()
-            if len(self.shapes[name]) > 1
+        ratio, name, step, rate = max(
+            (
+                (one.ratio or 0.0, name, row.step, joined(row.rates.values()))
+                for row in self.rows[-SUSPECT_ROWS - 1 : -SUSPECT_ROWS]
+                for name, one in row.norms.items()
+                if len(self.shapes[name]) > 1
+            ),
+            default=(0.0, "", 0, ""),
         )
-        ratio, name, step, rate = max(ratios, default=(0.0, "", 0, ""))
         what = f"step {step}, before these, has changed {name} by {three_digits(ratio)} times its norm"
         return f"{what}, with {rate}; " if FAR < ratio < math.inf else ""
 
@@ -242,10 +244,10 @@ class Log:
         lines = [self.heading()]
         lines += aligned_text([COLUMNS, *rows]).splitlines() if rows else []
         for row in [row for row in self.rows if row.units][-1:]:
-            idle = {name: units for name, units in row.units.items() if units.idle}
             lines += [
                 f"{name}: {units.idle} of {amount(units.units, 'unit')} 0 for all inputs of step {row.step}"
-                for name, units in idle.items()
+                for name, units in row.units.items()
+                if units.idle
             ] or [f"{amount(len(row.units), 'ReLU')}: no unit was 0 for all inputs of step {row.step}"]
         return "\n".join([*lines, *self.remarks, *map(str, self.findings)])
 

@@ -84,6 +84,8 @@ class Steps(Observer):
         self.number = 0
         # optimizers that have made a step, by their identities, and the line of one that was measured, if any was
         self.known: dict[int, tuple[ParameterGroups, Place | None]] = {}
+        self.made = set[int]()  # optimizers that were made when another one had made a step
+        self.trained = set[str]()  # parameters that an optimizer has which has made a step
         self.stepped = set[int]()  # those of this step
         self.moved: dict[str, Any] = {}  # by what they have changed the parameters, while another one is to come
         self.pending: Pending | None = None
@@ -182,9 +184,8 @@ class Steps(Observer):
         """End what is left when the training has ended."""
         self.modules.is_on = self.units.is_on = False
         self.find_parameter_not_finite("")
-        used = {name for one, _ in self.known.values() for name in self.parameters.of(one)}
-        idle = [name for name in self.parameters.measured if name in self.brought and name not in used]
-        if idle and self.known:
+        idle = [name for name in self.parameters.measured if name in self.brought - self.trained]
+        if idle and self.trained:
             self.log.remarks.append(
                 f"{amount(len(idle), 'parameter')} got a gradient that no optimizer has used: {joined(idle)}"
             )
@@ -209,7 +210,7 @@ class Steps(Observer):
             finally:
                 self.units.is_paused = False
             self.reached = {}
-            if self.units.is_on or not self.known:
+            if self.units.is_on or self.log.by == "backward":
                 with self.listener.quiet():
                     self.has_run(before)
             return result
@@ -279,7 +280,7 @@ class Steps(Observer):
             }
             self.waiting |= {name for name, is_any in self.reached.items() if is_any}
             self.brought |= self.waiting
-        if self.known or self.pending is not None:  # or it was called within a step
+        if self.log.by == "optimizer" or self.pending is not None:  # or it was called within a step
             return
         number = self.log.steps
         if self.check(self.parameters.measured, number) or number % self.log.every == 0:
@@ -297,9 +298,11 @@ class Steps(Observer):
         self.begin_step(number + 1)
 
     # ---------------------------------------------------------------- steps
-    def has_parameters(self, _: ParameterGroups) -> None:
+    def has_parameters(self, optimizer: ParameterGroups) -> None:
         """Find the parameters anew when an optimizer has got some."""
         self.find_parameters()
+        if self.known:
+            self.made.add(id(optimizer))
 
     def will_step(self, optimizer: ParameterGroups, *, has_closure: bool) -> None:
         """Measure what an optimizer is going to use."""
@@ -312,11 +315,16 @@ class Steps(Observer):
             and own.keys() & outer.parameters.keys()
         ):
             return  # it is within a step of an optimizer around it, which will be measured
-        if not self.known:  # calls of backward were none
+        if self.log.by == "backward":  # whose calls were no steps
             for site in self.units.sites.values():  # what the last of them has seen is of step 0
                 site.step = 0
             self.log.restart("optimizer")
-        number = self.number + (id(optimizer) in self.stepped)
+        is_next = (self.number or id(optimizer) in self.made) and (has_closure or not self.stepped_since)
+        if is_next and id(optimizer) not in self.known:  # it takes the place of those that had its parameters before
+            self.known = {
+                key: one for key, one in self.known.items() if not own.keys() & self.parameters.of(one[0]).keys()
+            }
+        number = self.number + (id(optimizer) in self.stepped or not self.stepped <= self.known.keys())
         is_bad = not has_closure and self.check(own, number)
         measured = own if is_bad or number % self.log.every == 0 else {}
         norms = {name: measured_norms(self.engine, one, has_grad=not has_closure) for name, one in measured.items()}
@@ -349,6 +357,7 @@ class Steps(Observer):
         is_again = id(optimizer) in self.stepped_since
         self.find_shared(pending)
         self.stepped.add(id(optimizer))
+        self.trained |= pending.parameters.keys()
         if pending.norms or id(optimizer) not in self.known:
             self.known[id(optimizer)] = optimizer, self.modules.place("step")
         if pending.has_closure:
@@ -460,8 +469,9 @@ class Steps(Observer):
 
     def words_of_root(self, suspect: Suspect, *, is_first: bool) -> tuple[str, Event | None, str]:
         """Return what is known of a root that is not finite: a clause, its origin, and what is said without one."""
-        where = f" ({path_and_line(suspect.place)})" if suspect.place is not None else ""
-        what = f"the loss was {suspect.kind} when backward() ran{where}"
+        what = f"the loss was {suspect.kind} when backward() ran" + (
+            f" ({path_and_line(suspect.place)})" if suspect.place is not None else ""
+        )
         if suspect.parameter:
             when = "from the beginning" if is_first else "before this step, though no gradient was"
             return f"{what}: {suspect.parameter} itself was not finite {when}", None, ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
 import sys
+import weakref
 from collections.abc import Callable
 from copy import deepcopy
 from importlib import import_module
@@ -160,6 +162,57 @@ def test_the_step_of_an_optimizer_around_another_one_is_measured_as_a_whole(torc
     assert log.steps == 3
     assert [row.norms["weight"].update for row in log.rows] == moved
     assert {rate for row in log.rows for rate in row.rates.values()} == {f"{'SGD' if fails else 'Around'}, lr=0.1"}
+
+
+@pytest.mark.parametrize("each", [1, 2])
+@pytest.mark.parametrize("kind", ["SGD", "SGD made before", "LBFGS"])
+def test_an_optimizer_that_takes_the_place_of_another_begins_a_step(torch: Any, kind: str, each: int) -> None:
+    net, x, other = network(torch), batch(torch), torch.nn.Linear(4, 1)
+    watched, by_hand = torch.nn.ModuleList([net, other]), list[Any]()
+    of_other = torch.optim.Adam(other.parameters(), lr=0.01)
+
+    def loss() -> Any:
+        optimizer.zero_grad()
+        number = net(x).pow(2).mean() + other(x).pow(2).mean()
+        number.backward()
+        return number
+
+    optimizers = [torch.optim.SGD(net.parameters(), lr=0.01) for _ in range(3)]
+    with gviz.watch(watched, every=1) as log:
+        for at in range(3):
+            if kind != "SGD made before":
+                optimizer = getattr(torch.optim, kind if at else "SGD")(net.parameters(), lr=0.01)
+            else:
+                optimizer, each = optimizers[at], 2  # with one step each they may be those of tasks that share a step
+            for _ in range(each):
+                of_other.zero_grad()
+                before = net[0].weight.detach().clone()
+                by_hand.append(loss().item())
+                optimizer.step(*[loss] * (at > 0 and kind == "LBFGS"))
+                of_other.step()
+                by_hand[-1] = by_hand[-1], (before - net[0].weight.detach()).norm().item()
+    measured = [(row.root, row.norms["0.0.weight"].update) for row in log.rows]
+    assert log.steps == 3 * each
+    assert [update for _, update in measured] == [update for _, update in by_hand]
+    assert kind == "LBFGS" or measured == by_hand
+    assert all("1.weight" in row.norms for row in log.rows)
+    assert not log.findings
+    assert not log.remarks
+
+
+def test_the_states_of_optimizers_that_are_gone_are_not_kept(torch: Any) -> None:
+    net, others = torch.nn.Linear(4, 1), list[Any]()
+    with gviz.watch(net) as log:
+        for _ in range(3):
+            optimizer = torch.optim.Adam(net.parameters())
+            others.append(weakref.ref(optimizer))
+            for _ in range(2):
+                optimizer.zero_grad()
+                net(batch(torch)).sum().backward()
+                optimizer.step()
+        gc.collect()
+        assert [one() is None for one in others] == [True, True, False]
+    assert log.steps == 6
 
 
 def test_parameters_that_an_optimizer_gets_are_measured_in_the_next_measured_step(torch: Any) -> None:
