@@ -110,10 +110,15 @@ def map_page(chart: Chart, show: str) -> InkedPage:
     left = EDGE + max(type_width(label, TYPE) for label in labels.values()) + LABEL
     wide = min(WIDEST, max(NARROWEST, PLOT / len(rows)))
     top = EDGE + TITLE + 2 * TYPE + 10
-    drawn_part = f"; {len(rows)} of these are drawn" if len(rows) < len(chart.rows) else ""
     items: list[Item] = [
         text(EDGE, EDGE + TITLE * 0.8, TITLES[show] + ", by layer and step", TITLE, face="bold"),
-        text(EDGE, EDGE + TITLE + TYPE + 2, chart.heading + drawn_part, TYPE, muted=True),
+        text(
+            EDGE,
+            EDGE + TITLE + TYPE + 2,
+            chart.heading + f"; {len(rows)} of these are drawn" * (len(rows) < len(chart.rows)),
+            TYPE,
+            muted=True,
+        ),
     ]
     for line, (name, label) in enumerate(labels.items()):
         y = top + line * HIGH
@@ -229,9 +234,8 @@ def groups_of(names: Sequence[str], most: int) -> dict[str, list[str]]:
     {'a': ['a.0.weight', 'a.0.bias', 'a.1.weight'], 'b': ['b.weight']}
     """
     deepest = max((name.count(".") for name in names), default=0)
-    groups: dict[str, list[str]] = {}
     for depth in range(deepest + 1, 0, -1):
-        groups = {}
+        groups: dict[str, list[str]] = {}
         for name in names:
             groups.setdefault(".".join(name.split(".")[:depth]), []).append(name)
         if len(groups) <= most:

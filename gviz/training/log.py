@@ -251,9 +251,7 @@ class Log:
             ] or [f"{amount(len(row.units), 'ReLU')}: no unit was 0 for all inputs of step {row.step}"]
         return "\n".join([*lines, *self.remarks, *map(str, self.findings)])
 
-    def __str__(self) -> str:
-        """Return the table."""
-        return self.table()
+    __str__ = table
 
     def __repr__(self) -> str:
         """Return the heading, and how many findings there are."""

@@ -98,8 +98,9 @@ class Steps(Observer):
         self.reached: dict[str, bool] | None = None  # after the last backward: who has a gradient, whether it is not 0
         self.brought = set[str]()  # who had one that was not 0 after a measured backward
         self.waiting = set[str]()  # of these, those that no optimizer was to use since
-        # those since the last backward, and the gradients that each has used last
-        self.stepped_since: dict[int, dict[str, tuple[Any, int]]] = {}
+        # those since the last backward: the kind of each, the gradients that it has used last, and, of a measured step,
+        # a parameter that it has changed, with what it has left there
+        self.stepped_since: dict[int, tuple[str, dict[str, tuple[Any, int]], list[tuple[Any, Any]]]] = {}
 
     # ---------------------------------------------------------------- the models
     def attach(self, listener: Listener) -> None:
@@ -138,7 +139,7 @@ class Steps(Observer):
             is_empty, names = is_used_up(parameters), self.hunt.names
             given = [parameters] if isinstance(parameters, self.engine.Tensor) else [*parameters]
             steps = self.stepped_since.values() if self.units.is_on else ()
-            used = {name: one for step in steps for name, one in step.items()}
+            used = {name: one for _, step, _ in steps for name, one in step.items()}
             own = {names.get(id(one), str(id(one))): one for one in given} if used else {}
             held = held_gradients(own)  # of these tensors: others are clipped by a call of their own
             is_spent = own.keys() & used.keys() and all(
@@ -325,6 +326,9 @@ class Steps(Observer):
                 key: one for key, one in self.known.items() if not own.keys() & self.parameters.of(one[0]).keys()
             }
         number = self.number + (id(optimizer) in self.stepped or not self.stepped <= self.known.keys())
+        if self.stepped_since and not has_closure and self.is_taken_back(optimizer, own, number):
+            self.log.rows.pop()
+            number = self.number  # this step is in the place of the earlier one
         is_bad = not has_closure and self.check(own, number)
         measured = own if is_bad or number % self.log.every == 0 else {}
         norms = {name: measured_norms(self.engine, one, has_grad=not has_closure) for name, one in measured.items()}
@@ -354,16 +358,14 @@ class Steps(Observer):
         if number != self.number:
             self.number, self.stepped, self.moved = number, set(), {}
         self.log.steps = number + 1
-        is_again = id(optimizer) in self.stepped_since
-        self.find_shared(pending)
         self.stepped.add(id(optimizer))
         self.trained |= pending.parameters.keys()
         if pending.norms or id(optimizer) not in self.known:
             self.known[id(optimizer)] = optimizer, self.modules.place("step")
         if pending.has_closure:
             self.check(pending.parameters, number)
-        if pending.norms:
-            self.measure(pending, is_again=is_again)
+        left = self.measure(pending) if pending.norms else []
+        self.stepped_since[id(optimizer)] = type(optimizer).__name__, held_gradients(pending.parameters), left
         if self.waiting:
             self.waiting -= {name for name, one in pending.parameters.items() if pending.norms or one.grad is not None}
         if self.hunt.is_on:
@@ -374,32 +376,35 @@ class Steps(Observer):
         self.hunt.forget()
         self.begin_step(number + is_last)
 
-    def find_shared(self, pending: Pending) -> None:
-        """Look for parameters that an earlier step, be it of another optimizer, has changed by the same gradients."""
-        own = held_gradients(pending.parameters)
-        mine = type(pending.optimizer).__name__
-        for other, used in self.stepped_since.items() if not pending.has_closure else ():
-            both, kind = same_gradients(own, used), type(self.known[other][0]).__name__
-            what, mend = (
-                (
-                    f"{mine} has made a second step with the same gradients",
-                    "step() is to come once after each backward()",
-                )
-                if other == id(pending.optimizer)
-                else (
-                    f"two optimizers, {kind} and {mine}, have each made a step with the gradients of one backward()",
-                    "give each parameter to one of them",
-                )
-            )
-            if both:
-                what = f"{what}: of {joined(both, 3)}; {mend}"
-                self.log.find(
-                    Finding("stepped twice", pending.number, what, both[0], path_and_line(self.modules.place("step")))
-                )
-        self.stepped_since[id(pending.optimizer)] = own
+    def is_taken_back(self, optimizer: ParameterGroups, own: Mapping[str, Any], number: int) -> bool:
+        """Return whether what the last step of an optimizer has changed was put back, as a line search does.
 
-    def measure(self, pending: Pending, *, is_again: bool) -> None:
-        """Write the row of a step that an optimizer has made, perhaps not the first since the last backward."""
+        Say so if an earlier step, be it of another optimizer, has used the same gradients, and was not taken back.
+        """
+        held, mine = held_gradients(own), type(optimizer).__name__
+        for other, (kind, used, left) in self.stepped_since.items():
+            both = same_gradients(held, used)
+            is_left = all(self.engine.equal(one.detach(), value) for one, value in left)
+            if both and left and not is_left and other == id(optimizer):
+                return True
+            if both and left and is_left:
+                of, place = joined(both, 3), path_and_line(self.modules.place("step"))
+                what = (
+                    f"{mine} has made a second step with the same gradients: of {of};"
+                    " step() is to come once after each backward()"
+                    if other == id(optimizer)
+                    else f"two optimizers, {kind} and {mine}, have each made a step with the gradients of one backward():"
+                    f" of {of}; give each parameter to one of them"
+                )
+                self.log.find(Finding("stepped twice", number, what, both[0], place))
+        return False
+
+    def measure(self, pending: Pending) -> list[tuple[Any, Any]]:
+        """Write the row of a step that an optimizer has made, perhaps not the first since the last backward.
+
+        Returns:
+            The smallest parameter that it has changed, with what it has left there.
+        """
         row, norms = self.log.row(pending.number), pending.norms
         row.root = self.root
         own = row.own[id(pending.optimizer)] = dict[str, Norms]()
@@ -429,7 +434,7 @@ class Steps(Observer):
         row.missed += [name for name, one in norms.items() if one.grad == 0 and name not in (self.reached or norms)]
         row.brought = (
             ""
-            if self.reached is None or is_again
+            if self.reached is None or id(pending.optimizer) in self.stepped_since
             else "cleared"
             if any(self.reached.get(name) for name in norms)
             else "zeros"
@@ -439,6 +444,8 @@ class Steps(Observer):
         row.units |= self.units.end_step(pending.number)
         self.log.judge(id(pending.optimizer), optimizer_text(pending.optimizer))
         self.find_parameters()
+        changed = [one for name, one in pending.parameters.items() if 0 < (own[name].update or 0) < math.inf]
+        return [(one, one.detach().clone()) for one in sorted(changed, key=lambda one: int(one.numel()))[:1]]
 
     # ---------------------------------------------------------------- nan and inf
     def check(self, parameters: Mapping[str, Any], number: int) -> bool:
@@ -484,12 +491,15 @@ class Steps(Observer):
     def growth(self, parameters: Mapping[str, Any]) -> str:
         """Return how the parameter has grown that has grown most since the first measured step, if that is much."""
         first = self.log.rows[0].norms if self.log.rows else {}
-        pairs = [
-            (first[name].weight, tensor_norm(self.engine, one.detach()), name)
-            for name, one in parameters.items()
-            if name in first and name not in self.constant
-        ]
-        grown = max(pairs, key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0, default=(0.0, 0.0, ""))
+        grown = max(
+            (
+                (first[name].weight, tensor_norm(self.engine, one.detach()), name)
+                for name, one in parameters.items()
+                if name in first and name not in self.constant
+            ),
+            key=lambda pair: pair[1] / pair[0] if pair[0] else 0.0,
+            default=(0.0, 0.0, ""),
+        )
         if not grown[0] or not GROWN < grown[1] / grown[0] < math.inf:
             return ""
         return (

@@ -67,8 +67,9 @@ class Units:
         """Begin to be told of the calls of ReLUs."""
         from importlib import import_module
 
-        engine = listener.engine.__name__
-        owners: list[tuple[Any, str]] = [(import_module(f"{engine}{space}"), name) for space, name in FUNCTIONS]
+        owners: list[tuple[Any, str]] = [
+            (import_module(f"{listener.engine.__name__}{space}"), name) for space, name in FUNCTIONS
+        ]
         for owner, name in (*owners, *((listener.engine.Tensor, name) for name in METHODS)):
             listener.replace(owner, name, self.around(getattr(owner, name), listener.engine))
 

@@ -939,6 +939,44 @@ def test_a_second_step_with_the_same_gradients_is_told(torch: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("way", ["copy_", "data.copy_", "data", "load_state_dict", "none"])
+@pytest.mark.parametrize("every", [1, 10])
+def test_steps_that_a_line_search_takes_back_are_none(torch: Any, every: int, way: str) -> None:
+    net, x = torch.nn.Linear(4, 1), batch(torch)
+    y, optimizer, by_hand = x.sum(1, keepdim=True), torch.optim.SGD(net.parameters(), lr=0.0), list[Any]()
+    trials = 0
+    with gviz.watch(net, every=every) as log:
+        for _ in range(6):
+            optimizer.zero_grad()
+            loss = (net(x) - y).pow(2).mean()
+            loss.backward()
+            saved, state = [one.detach().clone() for one in net.parameters()], deepcopy(net.state_dict())
+            for size in (64.0, 16.0, 0.25, 0.01):
+                optimizer.param_groups[0]["lr"] = size
+                optimizer.step()
+                trials += 1
+                with torch.no_grad():
+                    if (net(x) - y).pow(2).mean() < loss:
+                        break
+                    if way == "load_state_dict":
+                        net.load_state_dict(state)
+                    for one, old in zip(net.parameters(), saved, strict=True) if way != "load_state_dict" else ():
+                        if way == "copy_":
+                            one.copy_(old)
+                        elif way == "data.copy_":
+                            one.data.copy_(old)
+                        elif way == "data":
+                            one.data = old.clone()
+            by_hand.append((net.weight.detach() - saved[0]).norm().item())
+    if way == "none":
+        assert "stepped twice" in kinds(log)
+        return
+    assert not log.findings
+    assert every > 1 or log.steps == 6 < trials
+    assert [row.norms["weight"].update for row in log.rows][:1] == by_hand[:1]
+    assert every > 1 or [row.norms["weight"].update for row in log.rows] == by_hand
+
+
 def test_steps_without_a_gradient_tell_what_backward_had_brought(torch: Any) -> None:
     words = {}
     for brings in ("none", "zeros", "nothing ran", "others"):
