@@ -20,9 +20,9 @@ from gviz.graphs import LOST, Graph, Node, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.reaching import reached
 
-VANISHING, EXPLODING, FEWEST = 1e-6, 1e10, 3
-"""How small a layer's gradient is beside that of a layer nearer to the root, how large beside its own weights, and how
-many layers there are, where one is said to vanish."""
+VANISHING, EXPLODING, FEWEST, SMALL = 1e-6, 1e10, 3, 1e-4
+"""How small a layer's gradient is beside that of a layer nearer to the root, how large beside its own weights, how
+many layers there are, where one is said to vanish; and in parts of the largest gradient what may be rounding alone."""
 
 MENDS = {
     "vanishing": (
@@ -91,7 +91,8 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     for cause in causes:
         name = layer_name(cause.name)
         layer, verdict, what, mend = layers.get(name), "", "", ""
-        if cause.name in zeros:
+        is_small = cause.verdict != "accumulated" or sizes[cause.name] < SMALL * max(sizes.values())
+        if cause.name in zeros and is_small:
             verdict, (what, mend) = "zero", zeros[cause.name]
         elif layer is not None and layer.size > EXPLODING and sizes[cause.name] > EXPLODING * max(layer.weight, 1.0):
             verdict, what = "exploding", f"{name} is {layer.size:.0e} times the size of its weights"
@@ -136,8 +137,9 @@ def constant_sum(graph: Graph) -> tuple[str, set[str]]:
         for edge in graph.inputs[node.id]
     }
     own = [0, 1] if kind == "BatchNorm" else [0]
-    is_even = kind in ("Softmax", "BatchNorm") or has_even_gain(graph, node, inputs.get(1, set()))
-    is_constant = is_even and node.recorded.options.get("training") != "False"
+    is_constant = node.recorded.options.get("training") != "False" and (
+        kind in ("Softmax", "BatchNorm") or has_even_gain(graph, node, inputs.get(1, set()))
+    )
     within = set().union(*(ids for slot, ids in inputs.items() if slot in own))
     others = set().union(*(ids for slot, ids in inputs.items() if slot not in own))
     return (kind, leaves_among(graph, within - others)) if is_constant else ("", set())
@@ -147,14 +149,16 @@ def shifts_of_norms(graph: Graph) -> Iterator[tuple[str, str]]:
     """Yield the leaves that only shift the channels of a batch norm's input, each with the name of the norm.
 
     The mean of each channel is taken from it: nothing depends on such a leaf, as the bias of a convolution before it.
+    What addmm() adds is a bias if it is a leaf of one number for each channel: a matrix has others for each example.
     """
     for norm in (one for one in graph.nodes if one.label.startswith("NativeBatchNorm")):
         made = next((graph.by_id[edge.source] for edge in graph.inputs[norm.id] if edge.slot == 0), norm)
         slot = {"AddmmBackward0": 0, "ConvolutionBackward0": 2}.get(made.label)
         own = (edge.source for edge in graph.inputs[made.id] if edge.slot == slot)
         below = reached(own, lambda one: [edge.source for edge in graph.inputs[one]])
+        is_row = len(below) <= 2 and all({*(graph.by_id[one].shape or ())[:-1]} <= {1} for one in below)
         is_alone = all(len(graph.uses[one]) == 1 for one in (made.id, *below))  # no other loss depends on it
-        if is_alone and norm.recorded.options.get("training") != "False":
+        if is_row and is_alone and norm.recorded.options.get("training") != "False":
             name = norm.module.path if norm.module else "the batch norm"
             yield from ((leaf, name) for leaf in leaves_among(graph, below))
 
@@ -162,7 +166,7 @@ def shifts_of_norms(graph: Graph) -> Iterator[tuple[str, str]]:
 def has_even_gain(graph: Graph, node: Node, gain: Collection[str]) -> bool:
     """Return whether a normalization multiplies all elements by the same number: by a leaf, or by nothing."""
     names = leaves_among(graph, gain) if len(gain) <= 2 else ()  # the leaf and its AccumulateGrad
-    summaries = [row.value.summary for row in graph.tensors if row.name in names and row.value and row.value.is_known]
+    summaries = [row.at_backward()[0].summary for row in graph.tensors if row.name in names]
     is_without = not gain and dict(node.recorded.attrs).get("weight") == "None"
     return is_without or any(one.smallest == one.largest for one in summaries)
 
@@ -178,14 +182,17 @@ def leaves_among(graph: Graph, ids: Collection[str]) -> set[str]:
 
 
 def below_sums(graph: Graph) -> Node | None:
-    """Return the operation whose result the root is, be it the sum of its elements; None if there is no root."""
-    at = graph.roots[0] if graph.roots else ""
+    """Return the operation whose result the root is, be it the sum of its elements; None unless that is one number.
+
+    Of several numbers, or roots, each may have another gradient, as backward can be given one to begin with.
+    """
+    at = graph.roots[0] if sum((graph.by_id[one].numbers or Numbers()).numel for one in graph.roots) == 1 else ""
     while (
         at
         and graph.inputs[at]
         and (
             graph.by_id[at].kind == "output"
-            or graph.by_id[at].label.startswith(  # what hands on the same gradient to all elements, if it gets such
+            or graph.by_id[at].label.startswith(  # what hands on the same gradient to all elements
                 ("Sum", "Mean", "View", "UnsafeView", "Transpose", "Permute", "Squeeze", "Unsqueeze")
             )
         )
@@ -218,8 +225,7 @@ def layers_of(graph: Graph) -> dict[str, Layer]:
     for row in graph.tensors:
         numbers, grad, _ = row.at_backward()
         if row.name in nodes and grad.value is not None:
-            alone = Layer(grad.value.norm, numbers.norm, distances[nodes[row.name].id])
-            members[layer_name(row.name)].append(alone)
+            members[layer_name(row.name)].append(Layer(grad.value.norm, numbers.norm, distances[nodes[row.name].id]))
     layers = {
         name: Layer(
             math.hypot(*(one.grad for one in rows)),

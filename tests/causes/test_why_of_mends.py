@@ -1110,6 +1110,48 @@ def test_a_bias_before_a_batch_norm_has_rounding_errors_alone(
     assert not any("rounding" in one.what for one in others)
 
 
+NO_SUMS = {
+    "begun with a gradient": ("", "b = F.softmax(net(x), 1)\nb.backward(torch.eye(4)[:, :3])"),
+    "begun with a gradient, of a batch norm": (
+        "nn.BatchNorm1d(3, affine=False)",
+        "net(x).backward(torch.eye(4)[:, :3])",
+    ),
+    "of one of two roots": (
+        "",
+        "a = net(x)\ntorch.autograd.backward([F.softmax(a, 1).sum(), F.cross_entropy(a, torch.tensor([0, 1, 2, 0]))])",
+    ),
+    "added to another": ("", "net(x).pow(2).sum().backward()\nF.softmax(net(x), 1).sum().backward()"),
+    "of a gain that has become even": (
+        "norm := nn.LayerNorm(3)",
+        "norm.weight.data = torch.tensor([1.0, 2.0, 3.0])\nnet(x).sum().backward()\nwith torch.no_grad():\n    norm.weight.fill_(1.0)",
+    ),
+    "of what addmm adds to for each example": (
+        "",
+        "h = torch.addmm(net(x), x, torch.ones(2, 3))\nnn.BatchNorm1d(3)(h).pow(3).sum().backward()",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", NO_SUMS)
+def test_a_gradient_through_a_normalization_is_no_rounding_error_where_it_is_of_no_sum(
+    tmp_path: Path, case: str, engine: str
+) -> None:
+    norm, rest = NO_SUMS[case]
+    program = f"{HEAD}x = torch.randn(4, 2)\nnet = nn.Sequential(nn.Linear(2, 3), {norm})\n{rest}\n"
+    cause = {one.name: one for one in causes_in(graph_of(tmp_path, program, engine))}["net.0.weight"]
+    assert (cause.verdict, "rounding" in cause.what) in (("ok", False), ("accumulated", False)), cause
+
+
+def test_a_gain_is_what_it_was_when_backward_ran(tmp_path: Path) -> None:
+    program = (
+        f"{HEAD}net = nn.Sequential(nn.Linear(2, 4), nn.LayerNorm(4))\nopt = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "net(torch.randn(5, 2)).sum().backward()\nopt.step()\n"
+    )
+    cause = {one.name: one for one in causes_in(graph_of(tmp_path, program, "gviz"))}["net.0.weight"]
+    assert cause.verdict == "zero", cause
+
+
 UNTOLD = {
     "mask": "h = m(torch.randn(5, 4)) * torch.tensor([0.0, 1, 1, 1, 1])[:, None]\nloss = (h / h.norm(dim=1)[:, None]).sum()",
     "dropout": "h = F.dropout(m(torch.randn(60, 4)), 0.9)\nloss = (h / h.norm(dim=1, keepdim=True)).sum()",
