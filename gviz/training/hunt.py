@@ -102,7 +102,7 @@ class Hunt(Observer):
         self.of_leaves: dict[int, Event] = {}  # what has made the gradient of a leaf not finite
 
     def forget(self) -> None:
-        """Forget the calls of a step that has ended; what has made gradients not finite is known as long as they are there."""
+        """Forget the calls of a step that has ended, but not what has made the gradients that may be there still."""
         self.events.clear()
         self.calls.clear()
 

@@ -393,8 +393,8 @@ class Steps(Observer):
                     f"{mine} has made a second step with the same gradients: of {of};"
                     " step() is to come once after each backward()"
                     if other == id(optimizer)
-                    else f"two optimizers, {kind} and {mine}, have each made a step with the gradients of one backward():"
-                    f" of {of}; give each parameter to one of them"
+                    else f"two optimizers, {kind} and {mine}, have each made a step with the gradients of one"
+                    f" backward(): of {of}; give each parameter to one of them"
                 )
                 self.log.find(Finding("stepped twice", number, what, both[0], place))
         return False
@@ -483,9 +483,9 @@ class Steps(Observer):
             when = "from the beginning" if is_first else "before this step, though no gradient was"
             return f"{what}: {suspect.parameter} itself was not finite {when}", None, ""
         return (
-            what,
+            what + ", with finite parameters" * (not self.constant and suspect.origin is None),
             suspect.origin,
-            f"{', with finite parameters' * (not self.constant)}: it came on the way forward, or with its inputs{self.hint}",
+            f": it came on the way forward, or with its inputs{self.hint}",
         )
 
     def growth(self, parameters: Mapping[str, Any]) -> str:
