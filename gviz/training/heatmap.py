@@ -134,8 +134,13 @@ def map_page(chart: Chart, show: str) -> InkedPage:
     for words in [one for finding in chart.findings for one in wrap(str(finding), LONGEST)][:MOST_LINES]:
         items.append(text(EDGE, low, words, TYPE, colour=WRONG))
         low += 1.4 * TYPE
-    description = f"{TITLES[show]} of {amount(len(groups), 'row')} in {amount(len(rows), 'step')}; {chart.heading}"
-    return InkedPage(TITLES[show], description, (max(map(right_end, items)) + EDGE, low), THEMES["light"].page, items)
+    return InkedPage(
+        TITLES[show],
+        f"{TITLES[show]} of {amount(len(groups), 'row')} in {amount(len(rows), 'step')}; {chart.heading}",
+        (max(map(right_end, items)) + EDGE, low),
+        THEMES["light"].page,
+        items,
+    )
 
 
 def evenly(rows: Sequence[StepRow], most: int) -> list[StepRow]:

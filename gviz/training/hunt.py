@@ -170,10 +170,11 @@ class Hunt(Observer):
     @contextmanager
     def heard(self, roots: Sequence[Any]) -> Iterator[None]:
         """Look at the gradients that a backward in the block hands on."""
-        nodes = graph_nodes(roots)
         carried: dict[Any, Event] = {}  # what has made the gradient that comes to a node not finite
         handles = [
-            node.register_hook(partial(self.passed, node, carried)) for node, leaf in nodes.items() if leaf is None
+            node.register_hook(partial(self.passed, node, carried))
+            for node, leaf in graph_nodes(roots).items()
+            if leaf is None
         ]
         try:
             yield

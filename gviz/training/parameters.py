@@ -55,11 +55,10 @@ class ModelParameters:
 
     def of(self, optimizer: ParameterGroups) -> dict[str, Any]:
         """Return those that an optimizer has."""
-        if own := self.own.get(id(optimizer)):
-            return own
-        ids = {id(one) for group in optimizer.param_groups for one in group["params"]}
-        self.own[id(optimizer)] = own = {name: one for name, one in self.measured.items() if id(one) in ids}
-        return own
+        if id(optimizer) not in self.own:
+            ids = {id(one) for group in optimizer.param_groups for one in group["params"]}
+            self.own[id(optimizer)] = {name: one for name, one in self.measured.items() if id(one) in ids}
+        return self.own[id(optimizer)]
 
 
 def measured_norms(engine: ModuleType, parameter: EngineTensor, *, has_grad: bool = True) -> Norms:

@@ -32,6 +32,7 @@ from gviz.training.parameters import (
 from gviz.training.rows import Finding, Norms, three_digits
 from gviz.training.running import RunningModules, path_and_line
 from gviz.training.units import Units
+from gviz.walk import graph_nodes
 
 GROWN = 100.0
 """How many times as large a parameter is that has grown much."""
@@ -58,12 +59,21 @@ class Pending(NamedTuple):
 
 
 class Suspect(NamedTuple):
-    """A root of backward() that is not finite: nan or inf, the line of the call, and what is known of its origin."""
+    """A root of backward() that is not finite.
+
+    Args:
+        kind: nan or inf.
+        place: the line of the call.
+        origin: what has made it so, if that is known.
+        parameter: one that was not finite before.
+        is_own: whether it is made from a parameter that is measured, as far as its graph tells.
+    """
 
     kind: str
     place: Place | None
     origin: Event | None
     parameter: str
+    is_own: bool
 
 
 class Steps(Observer):
@@ -82,7 +92,7 @@ class Steps(Observer):
         self.constant = set[str]()  # parameters that were not finite at the beginning, as a mask of -inf is
         self.units = Units()
         self.number = 0
-        # optimizers that have made a step, by their identities, and the line of one that was measured, if any was
+        # optimizers that have made a step, by their identities, and the line of the last one
         self.known: dict[int, tuple[ParameterGroups, Place | None]] = {}
         self.made = set[int]()  # optimizers that were made when another one had made a step
         self.trained = set[str]()  # parameters that an optimizer has which has made a step
@@ -145,10 +155,9 @@ class Steps(Observer):
             is_spent = own.keys() & used.keys() and all(
                 name in used and used[name][0] is held[name][0] for name in held
             )
-            is_late = is_spent and len(same_gradients(held, used)) == len(held)  # none was written since
             norm = function(given or parameters, max_norm, *args, **kwargs)
             if (is_empty and self.units.is_on and not norm) or (
-                is_spent and (not norm or (is_late and norm > max_norm))
+                is_spent and (not norm or (norm > max_norm and len(same_gradients(held, used)) == len(held)))
             ):  # to read the norm is to wait for the device
                 line = path_and_line(self.modules.place("clip"))
                 what = f"clip_grad_norm_() ({line}) had no gradients to clip" + (
@@ -240,9 +249,9 @@ class Steps(Observer):
         self.is_root_finite = not any(kinds)
         for one, kind in zip(roots, kinds, strict=False):
             if kind and self.suspect is None and not self.log.has("not finite"):
-                origin = self.hunt.origin_of(one)
-                bad = self.parameter_to_blame()
-                self.suspect = Suspect(kind, self.modules.place("backward"), origin, bad)
+                facts = self.modules.place("backward"), self.hunt.origin_of(one), self.parameter_to_blame()
+                is_own = any(id(leaf) in self.hunt.names for leaf in graph_nodes([one]).values())
+                self.suspect = Suspect(kind, *facts, is_own)
         if self.used is not None:
             grad = getattr(self.parameters.measured.get(self.used[1]), "grad", None)
             is_there = grad is not None and grad is self.used[0]() and bool(grad.count_nonzero())
@@ -360,8 +369,7 @@ class Steps(Observer):
         self.log.steps = number + 1
         self.stepped.add(id(optimizer))
         self.trained |= pending.parameters.keys()
-        if pending.norms or id(optimizer) not in self.known:
-            self.known[id(optimizer)] = optimizer, self.modules.place("step")
+        self.known[id(optimizer)] = optimizer, self.modules.place("step")
         if pending.has_closure:
             self.check(pending.parameters, number)
         left = self.measure(pending) if pending.norms else []
@@ -453,7 +461,8 @@ class Steps(Observer):
         if self.log.has("not finite"):
             return False
         grads = {name: one.grad for name, one in parameters.items() if one.grad is not None}
-        if are_finite(self.engine, grads.values()) and (self.suspect is None or self.is_root_finite):
+        is_told = self.suspect is not None and self.suspect.is_own and not self.is_root_finite
+        if not is_told and are_finite(self.engine, grads.values()):
             return False
         names = sorted(grads, key=lambda name: id(parameters[name]) not in self.hunt.of_leaves)
         kind, bad = next(
@@ -518,12 +527,18 @@ class Steps(Observer):
         is_good = are_finite(self.engine, [one.detach() for one in measured.values()])
         bad = "" if is_good else next((name for name, one in measured.items() if bad_number(one)), "")
         if bad and self.log.steps and not self.log.has("not finite"):
-            line = path_and_line(
-                next((place for one, place in self.known.values() if bad in self.parameters.of(one)), None)
+            places = [place for one, place in self.known.values() if bad in self.parameters.of(one)]
+            is_written = self.hunt.is_on and not operation and places  # for the steps have left it finite
+            line = "" if is_written or not places else path_and_line(places[0])
+            after = (
+                f" after the step at {line}," * bool(line) if not is_written else " and had none after the last step(),"
             )
-            after = f" after the step at {line}" * bool(line)
-            what = f"{bad} has {bad_number(measured[bad])}{after}, though the gradients were finite"
-            self.found(Finding("not finite", self.log.steps - 1, what, bad, line, operation))
+            what = f"{bad} has {bad_number(measured[bad])}{' at the end,' * (not operation)}{after}"
+            self.found(
+                Finding(
+                    "not finite", self.log.steps - 1, f"{what} though the gradients were finite", bad, line, operation
+                )
+            )
 
 
 def held_gradients(parameters: Mapping[str, Any]) -> dict[str, tuple[Any, int]]:

@@ -472,6 +472,54 @@ def test_a_parameter_that_is_not_finite_at_the_end_has_the_line_of_the_optimizer
     assert finding.place.endswith(f"test_watch.py:{line + 1}")
 
 
+@pytest.mark.parametrize("is_hunted", [False, True])
+@pytest.mark.parametrize("by", ["step", "program"])
+def test_a_parameter_that_is_not_finite_has_the_line_of_the_last_step_or_none_if_that_has_left_it_finite(
+    torch: Any, by: str, is_hunted: bool
+) -> None:
+    net = network(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, hunt=is_hunted) as log:
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(batch(torch)).sum().backward()
+            optimizer.step()
+        optimizer.zero_grad()
+        net(batch(torch)).sum().backward()
+        optimizer.param_groups[0]["lr"] = float("inf") if by == "step" else 0.1
+        optimizer.step()  # the last
+        with torch.no_grad():
+            net[0].weight.mul_(float("inf") if by == "program" else 1.0)
+    (finding,) = log.findings
+    line = Path(__file__).read_text().splitlines().index("        optimizer.step()  # the last") + 1
+    assert (finding.name, finding.step) == ("0.weight", 2)
+    if by == "program" and is_hunted:
+        assert (
+            finding.what
+            == "0.weight has inf at the end, and had none after the last step(), though the gradients were finite"
+        )
+        assert not finding.place
+    else:
+        place = f"test_watch.py:{line}, though the gradients were finite"
+        assert f"{'after' if is_hunted else 'at the end, after'} the step at " in finding.what
+        assert finding.what.endswith(place)
+
+
+@pytest.mark.parametrize("is_hunted", [False, True])
+def test_a_loss_of_another_model_is_not_told_of_the_step_of_this_one(torch: Any, is_hunted: bool) -> None:
+    net, other = network(torch), network(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, every=1, hunt=is_hunted) as log:
+        for step in range(5):
+            optimizer.zero_grad()
+            loss = net(batch(torch)).pow(2).mean()
+            (loss * (float("nan") if step == 3 else 1.0)).backward()
+            (other(batch(torch)).sum() * float("nan" if step == 1 else "1")).backward()
+            optimizer.step()
+    (finding,) = log.findings
+    assert finding.step == 3
+
+
 def test_steps_with_gradients_that_backward_has_not_brought_are_not_kept(torch: Any) -> None:
     net = network(torch)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
