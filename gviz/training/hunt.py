@@ -75,8 +75,9 @@ class Event(NamedTuple):
             if one.made_by is not None:
                 text += f", from {one.made_by.name}{one.made_by.where}"
             if one.made_by is not None and (first := one.made_by.start()) is not one.made_by:
-                reason = "; ".join(operand.what for operand in first.worst)
-                text += f"; before that {first.name}{first.where} gives {first.kind}: {reason}"
+                text += f"; before that {first.name}{first.where} gives {first.kind}: " + "; ".join(
+                    operand.what for operand in first.worst
+                )
             texts.append(text)
         return "; ".join(texts)
 
@@ -156,16 +157,22 @@ class Hunt(Observer):
             for one in tensors_in(arg, self.listener.engine.Tensor):
                 before = recall(self.events, one)
                 if one is not result:
-                    name = names.get(id(one), f"argument {number}")
-                    operands.append(Operand(f"{name} {elements_text(one)}", bad_number(one), before))
+                    operands.append(
+                        Operand(
+                            f"{names.get(id(one), f'argument {number}')} {elements_text(one)}", bad_number(one), before
+                        )
+                    )
                 elif before is not None:
                     operands.append(Operand("what was there before", before.kind, before))
         return [*operands, *self.range_of(result, operands)]
 
     def range_of(self, result: EngineTensor, operands: Sequence[Operand]) -> list[Operand]:
         """Return that float16 ends early, if a result of that dtype is not finite though the operands are."""
-        is_half = result.dtype == self.listener.engine.float16 and not any(one.kind for one in operands)
-        return [Operand("the result is float16, which ends at 65504")] if is_half else []
+        return (
+            [Operand("the result is float16, which ends at 65504")]
+            if result.dtype == self.listener.engine.float16 and not any(one.kind for one in operands)
+            else []
+        )
 
     @contextmanager
     def heard(self, roots: Sequence[Any]) -> Iterator[None]:

@@ -168,8 +168,11 @@ class Log:
             ),
             default=(0.0, "", 0, ""),
         )
-        what = f"step {step}, before these, has changed {name} by {three_digits(ratio)} times its norm"
-        return f"{what}, with {rate}; " if FAR < ratio < math.inf else ""
+        return (
+            f"step {step}, before these, has changed {name} by {three_digits(ratio)} times its norm, with {rate}; "
+            if FAR < ratio < math.inf
+            else ""
+        )
 
     def why_zero(self, cleared: str) -> str:
         """Return what is known of why a gradient is 0, or who tells it."""
@@ -222,10 +225,18 @@ class Log:
             finite = [one for one in grads if math.isfinite(one)]
             last = norms[-1]
             ends = (min(finite), max(finite)) if finite else (None, None)
-            share = "-" if last.zeros is None else f"{last.zeros:.0%}"
             numbers = [three_digits(one) for one in (grads[0] if grads else None, *ends, last.grad)]
             shape = "x".join(map(str, self.shapes[name])) or "()"
-            rows.append([name, shape, *numbers, share, three_digits(last.weight), three_digits(last.ratio)])
+            rows.append(
+                [
+                    name,
+                    shape,
+                    *numbers,
+                    "-" if last.zeros is None else f"{last.zeros:.0%}",
+                    three_digits(last.weight),
+                    three_digits(last.ratio),
+                ]
+            )
         return rows
 
     def names(self) -> list[str]:

@@ -17,8 +17,11 @@ METHODS = ("relu", "relu_")
 OF_CHANNELS = ("Conv", "BatchNorm", "GroupNorm", "InstanceNorm", "Pool")
 """Operations whose units are their channels, along the second axis."""
 
-OF_FEATURES = ("Addmm", "Addmv", "Bmm", "Linear", "Mm", "Mv", "NativeLayerNorm")
+OF_FEATURES = ("Linear", "NativeLayerNorm")
 """Operations whose units are features, along the last axis."""
+
+OF_PRODUCTS = {"Addmm": (-2, -1), "Bmm": (-2, -1), "Mm": (-2, -1), "Addmv": (-1, None), "Mv": (-1, None)}
+"""Operations whose units are along the axis that comes from the weight: the first operand, or the second one."""
 
 KEEPS_AXES = ("Add", "Sub", "Mul", "Div", "Relu", "NativeDropout", "View", "UnsafeView")
 """Operations that may leave the axes as they are: the one before them says which is that of the units."""
@@ -51,8 +54,9 @@ class Site:
             self.silent = self.unused * (self.silent + self.count)
         self.step, self.count = number, 0
         long = self.silent[self.silent >= LEAST_INPUTS]
-        inputs = int(long.min()) if long.numel() else 0
-        return Idle(self.unused.numel(), int(self.unused.sum()), long.numel(), inputs)
+        return Idle(
+            self.unused.numel(), int(self.unused.sum()), long.numel(), inputs=int(long.min()) if long.numel() else 0
+        )
 
 
 class Units:
@@ -106,7 +110,7 @@ class Units:
             line = f" ({path_and_line(place)})" * (place is not None)
             site = self.sites[key] = Site(f"relu {by}".rstrip() + line, idle)
         site.idle = site.idle & idle if site.count else idle
-        site.count += numbers.shape[0] if numbers.dim() > 1 else 1
+        site.count += numbers.shape[others[0]] if others else 1
 
     def is_of_model(self, result: EngineTensor) -> bool:
         """Return whether a ReLU is in a module of the models, or the nearest parameters behind it are theirs."""
@@ -127,14 +131,26 @@ class Units:
 
 def axis_of_units(result: EngineTensor) -> int | None:
     """Return the axis along which the results of a ReLU are its units; None where the operations before do not tell."""
-    node = result.grad_fn
+    node: Any = result.grad_fn
     for _ in range(FARTHEST):
         node = next((one for one, _ in node.next_functions if one is not None), None)
         name = type(node).__name__
         axis = -1 if name.startswith(OF_FEATURES) else 1 if any(word in name for word in OF_CHANNELS) else None
+        if (kind := name.partition("Backward")[0]) in OF_PRODUCTS:
+            is_first, is_last = (is_weight(one) for one, _ in node.next_functions[-2:])
+            axis = OF_PRODUCTS[kind][is_last] if is_first != is_last else None
         if axis is not None:
             made = getattr(node, "_input_metadata", ())  # a view may have put another axis there
             return axis if made and [*made[0].shape[axis:]][:1] == [*result.shape[axis:]][:1] else None
         if node is None or not name.startswith(KEEPS_AXES):
             return None
     return None
+
+
+def is_weight(node: Any, most: int = FARTHEST) -> bool:
+    """Return whether an operand is a leaf, or is made of leaves alone, as a transposed weight is; by what has made it."""
+    return hasattr(node, "variable") or (
+        most > 0
+        and bool(getattr(node, "next_functions", ()))
+        and all(is_weight(one, most - 1) for one, _ in node.next_functions)
+    )

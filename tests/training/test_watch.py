@@ -872,6 +872,37 @@ def test_channels_of_a_convolution_are_the_units(torch: Any) -> None:
     assert idle.units == 3
 
 
+@pytest.mark.parametrize("way", ["w @ x", "x @ w", "addmm", "bmm", "w @ vector", "x @ vector", "merged", "unknown"])
+def test_the_units_of_a_product_are_along_the_axis_of_its_weight(torch: Any, way: str) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.w, self.b = torch.nn.Parameter(torch.ones(3, 4)), torch.nn.Parameter(torch.zeros(3, 1))
+            self.first = torch.nn.Linear(4, 4)
+            with torch.no_grad():
+                self.w[0] = -1.0
+
+        def forward(self, x: Any) -> Any:
+            x = self.first(x).pow(2) + 3  # above 0
+            ways = {
+                "w @ x": lambda: self.w @ x.t() + self.b,
+                "x @ w": lambda: x @ self.w.t(),
+                "addmm": lambda: torch.addmm(self.b, self.w, x.t()),
+                "bmm": lambda: torch.bmm(self.w.unsqueeze(0).expand(2, 3, 4), x.view(2, 8, 4).transpose(1, 2)),
+                "w @ vector": lambda: self.w @ x[0],
+                "x @ vector": lambda: x @ self.w[0],
+                "merged": lambda: torch.nn.functional.linear(x, self.w + self.b @ self.b.t() @ self.w),
+                "unknown": lambda: x @ x.t(),
+            }
+            return torch.relu(ways[way]()).sum()
+
+    log = train(torch, Net(), steps=20, lr=0.0)
+    known = [(one.units, one.idle) for one in log.rows[0].units.values()]
+    assert known == [(3, 1)] * (way not in ("x @ vector", "unknown"))
+    silent = [one.inputs for one in log.rows[-1].units.values() if one.silent]  # 16 in each step
+    assert silent == [320] * (way in ("w @ x", "x @ w", "addmm", "merged"))
+
+
 @pytest.mark.parametrize("way", ["squeeze", "view", "mean", "unsqueeze"])
 def test_places_of_a_sequence_are_no_units(torch: Any, way: str) -> None:
     class Net(torch.nn.Module):  # type: ignore[misc]
