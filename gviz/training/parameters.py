@@ -61,14 +61,14 @@ class ModelParameters:
         return self.own[id(optimizer)]
 
 
-def measured_norms(engine: ModuleType, parameter: EngineTensor, *, has_grad: bool = True) -> Norms:
-    """Return what is measured of a parameter before a step."""
-    grad = plain_gradient(parameter.grad) if has_grad and parameter.grad is not None else None
+def measured_norms(engine: ModuleType, parameter: EngineTensor, scale: float = 1.0) -> Norms:
+    """Return what is measured of a parameter before a step, its gradient divided by a scale; 0 for none as yet."""
+    grad = plain_gradient(parameter.grad) if scale and parameter.grad is not None else None
     weight = tensor_norm(engine, parameter.detach())
     if grad is None:
         return Norms(None, None, weight)
     zeros = 1 - int(grad.bool().count_nonzero()) / parameter.numel() if grad.numel() else 0.0  # of a sparse one, too
-    return Norms(tensor_norm(engine, grad), zeros, weight)
+    return Norms(tensor_norm(engine, grad) / scale, zeros, weight)
 
 
 def are_finite(engine: ModuleType, tensors: Collection[EngineTensor]) -> bool:

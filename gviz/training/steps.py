@@ -148,8 +148,11 @@ class Steps(Observer):
         def clip(parameters: Iterable[Any], max_norm: float, *args: object, **kwargs: object) -> Any:
             is_empty, names = is_used_up(parameters), self.hunt.names
             given = [parameters] if isinstance(parameters, self.engine.Tensor) else [*parameters]
-            steps = self.stepped_since.values() if self.units.is_on else ()
-            used = {name: one for _, step, _ in steps for name, one in step.items()}
+            used = {
+                name: one
+                for _, gradients, _ in (self.stepped_since.values() if self.units.is_on else ())
+                for name, one in gradients.items()
+            }
             own = {names.get(id(one), str(id(one))): one for one in given} if used else {}
             held = held_gradients(own)  # of these tensors: others are clipped by a call of their own
             is_spent = own.keys() & used.keys() and all(
@@ -318,13 +321,17 @@ class Steps(Observer):
         """Measure what an optimizer is going to use."""
         own, outer = self.parameters.of(optimizer), self.pending
         self.log.steps_of_others += not own
-        if not own or (
-            outer
-            and outer.optimizer is not optimizer
-            and not outer.has_closure
-            and own.keys() & outer.parameters.keys()
+        if (
+            not own
+            or getattr(optimizer, "found_inf", None)  # so that a GradScaler has a fused one leave out the step
+            or (
+                outer
+                and outer.optimizer is not optimizer
+                and not outer.has_closure
+                and own.keys() & outer.parameters.keys()
+            )
         ):
-            return  # it is within a step of an optimizer around it, which will be measured
+            return  # or it is within a step of an optimizer around it, which will be measured
         if self.log.by == "backward":  # whose calls were no steps
             for site in self.units.sites.values():  # what the last of them has seen is of step 0
                 site.step = 0
@@ -340,7 +347,9 @@ class Steps(Observer):
             number = self.number  # this step is in the place of the earlier one
         is_bad = not has_closure and self.check(own, number)
         measured = own if is_bad or number % self.log.every == 0 else {}
-        norms = {name: measured_norms(self.engine, one, has_grad=not has_closure) for name, one in measured.items()}
+        # by this a fused one divides the gradients itself
+        scale = 0.0 if has_closure else float(getattr(optimizer, "grad_scale", None) or 1.0)
+        norms = {name: measured_norms(self.engine, one, scale) for name, one in measured.items()}
         before = {name: one.detach().clone() for name, one in measured.items()}
         if not has_closure:  # what it makes of its parameters is looked at when it has ended
             self.listener.pause(optimizer)

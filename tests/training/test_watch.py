@@ -1248,6 +1248,25 @@ def test_two_networks_that_play_against_each_other_raise_no_alarm(torch: Any) ->
 
 
 @pytest.mark.torch
+def test_the_gradients_of_an_optimizer_that_divides_them_by_the_scale_itself_are_those_that_it_uses() -> None:
+    torch: Any = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    net, x, by_hand = network(torch), batch(torch), []
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01, fused=True)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
+    with gviz.watch(net, every=1, hunt=True) as log:
+        for step in range(4):
+            optimizer.zero_grad()
+            scaler.scale((net(x) * (1e18 if step == 2 else 1.0)).pow(2).mean()).backward()
+            if step != 2:
+                by_hand.append(net[0].weight.grad.norm().item() / scaler.get_scale())
+            scaler.step(optimizer)
+            scaler.update()
+    assert not log.findings
+    assert [row.norms["0.weight"].grad for row in log.rows] == pytest.approx(by_hand)
+
+
+@pytest.mark.torch
 def test_a_step_that_a_scaler_leaves_out_raises_no_alarm() -> None:
     torch: Any = pytest.importorskip("torch")
     net = network(torch)
