@@ -119,13 +119,12 @@ class Hunt(Observer):
         results = [result] if isinstance(result, tensor) else [*tensors_in(result, tensor)]
         results += [args[0]] if name == "__setitem__" else []  # which returns None
         kinds, is_recorded = [*map(bad_number, results)], any(one.grad_fn is not None for one in results)
-        is_layer = name == LAYER
-        is_known = is_layer and all(
+        is_known = name == LAYER and all(
             not kind or recall(self.events, one) is not None for one, kind in zip(results, kinds, strict=True)
         )
         if is_known or not (is_recorded or any(kinds)):  # a function within the layer has told of it
             return
-        own = "a layer" if is_layer else name.strip("_")
+        own = "a layer" if name == LAYER else name.strip("_")
         event = Event(own, self.modules.place(own), self.modules.path, "")
         for one, kind in zip(results, kinds, strict=True):
             if kind:

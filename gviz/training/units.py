@@ -10,6 +10,7 @@ from gviz.graphs import Place
 from gviz.trace.listening import Listener
 from gviz.training.rows import LEAST_INPUTS, Idle
 from gviz.training.running import EngineTensor, RunningModules, path_and_line
+from gviz.walk import NodeLike
 
 FUNCTIONS = (("", "relu"), ("", "relu_"), (".nn.functional", "relu"))
 METHODS = ("relu", "relu_")
@@ -147,10 +148,9 @@ def axis_of_units(result: EngineTensor) -> int | None:
     return None
 
 
-def is_weight(node: Any, most: int = FARTHEST) -> bool:
+def is_weight(node: NodeLike | None, most: int = FARTHEST) -> bool:
     """Return whether an operand is a leaf, or is made of leaves alone, as a transposed weight is; by what has made it."""
-    return hasattr(node, "variable") or (
-        most > 0
-        and bool(getattr(node, "next_functions", ()))
-        and all(is_weight(one, most - 1) for one, _ in node.next_functions)
+    return node is not None and (
+        hasattr(node, "variable")
+        or (most > 0 and bool(node.next_functions) and all(is_weight(one, most - 1) for one, _ in node.next_functions))
     )
