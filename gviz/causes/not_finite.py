@@ -36,7 +36,6 @@ from gviz.reaching import reached
 from gviz.text import joined
 
 DIVISIONS = ("/", "reciprocal")
-TOO_SMALL = "too small for its dtype: compute in float64, or in other units"
 OF_QUOTIENT = "the divisor is too small for its dtype, or for what it divides: compute in float64, or in other units"
 
 CLAMPED = "{x}.clamp(min=1e-6) does, whose slope is 0 there"
@@ -149,14 +148,14 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
     """
     case, edges = facts.case, first_turning(facts)
     edge = edges[0] if edges else None
-    above = case.above(case.nodes[edge.target]) if edge is not None else ()
     where = next(
         (
             node
-            for node in above
+            for first in edges[:1]
+            for node in case.above(case.nodes[first.target])
             if node.label == "WhereBackward0"
             and (not case.graph.code or "where" in case.code_of(case.line_of_node(node)))  # and not one within logdet
-            and (edge is None or hides(case, node, edge))
+            and hides(case, node, first)
         ),
         None,
     )
@@ -166,10 +165,15 @@ def brought_not_finite(facts: TensorFacts, head: str) -> Cause:
         return cause
     if edge is not None and not is_own(case.nodes[edge.target]):
         return derivative_not_finite(facts, head, edges, where)
-    finite = (one.source for one in case.shown.edges if one.flow.handed is not None and one.flow.handed.is_finite)
     came_later = facts.parts and all(part is not None and part.is_finite for part in facts.parts)  # than this backward
-    owns = [edge.target] if edge is not None else [one for one in finite if not came_later]
-    own = next((case.nodes[one] for one in owns if is_own(case.nodes[one])), None)
+    ends = (
+        [edge.target]
+        if edge is not None
+        else [
+            one.source for one in case.shown.edges if not came_later and one.flow.handed and one.flow.handed.is_finite
+        ]
+    )
+    own = next((case.nodes[one] for one in ends if is_own(case.nodes[one])), None)
     if own is not None:
         return facts.cause(
             "nan",
@@ -243,8 +247,7 @@ def brings_bad(case: Diagnosis, node: Node, run: int) -> bool:
     hides_bad = sign_in_program(node) in (*DIVISIONS, "exp") and any(
         is_bad(case, one) for one in operands_of(case, node)
     )
-    is_unknown = node.value is None and (not case.graph.code or node.run == run > 0)
-    return hides_bad or is_unknown or is_bad(case, node)
+    return hides_bad or is_bad(case, node) or (node.value is None and (not case.graph.code or node.run == run > 0))
 
 
 def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], where: Node | None) -> Cause:
@@ -270,8 +273,9 @@ def derivative_not_finite(facts: TensorFacts, head: str, edges: Sequence[Edge], 
             and edge.flow.local.elements is not None
             and size_of(edge.flow.local) == size_of(where.grad.arrived)
         )
-        makers = first_not_finite(case, bad_operands(facts, edges))  # of the infinite factor of a product
-        maker = next((one for one in makers if one.kind == "operation"), target)
+        maker = next(  # of the infinite factor of a product
+            (one for one in first_not_finite(case, bad_operands(facts, edges)) if one.kind == "operation"), target
+        )
         return facts.cause(
             "nan",
             f"{head}: {origin}, and {'' if is_known else 'where '}where() picks the other side,"
@@ -398,12 +402,12 @@ def first_not_finite(case: Diagnosis, ends: tuple[str, ...]) -> list[Node]:
         inputs = [node for node in inputs if has_nan(node.value) or node.kind == "leaf" or is_infinite] or (
             [] if operations else inputs
         )
-        made = [
+        operations = [
             node  # and not of a mask without a name, which it was given
             for node in operations
-            if has_nan(node.value) or len(operands_of(case, node)) >= node.recorded.slots
-        ]
-        operations = [node for node in made if not node.label.startswith(PUT_IN)] or operations
+            if not node.label.startswith(PUT_IN)
+            and (has_nan(node.value) or len(operands_of(case, node)) >= node.recorded.slots)
+        ] or operations
     users = {one.id for one in case.above(*operations)}
     order = {node.id: at for at, node in enumerate(case.whole.nodes)}
     makers = sorted(operations, key=lambda node: (node.run, node.id in users, -order[node.id]))
@@ -488,8 +492,8 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
     is_by_number = any((one.kind, one.name) == ("constant", "nan") for one in operands_of(case, first))
     if is_unseen or is_by_number or (first.name == UNKNOWN and line):
         head, made_at = f"{what}: what {sign} is given is not finite", numbers_to(case, line) if is_by_number else ()
-        told = next(filter(None, (told_by_result(case, code) for _, code in made_at)), "see what makes that number")
-        mend = told if is_by_number else f"{DATA}, up to this line"
+        general = "see what makes that number" if is_by_number else f"{DATA}, up to this line"
+        mend = next(filter(None, (told_by_result(case, code) for _, code in made_at)), general)
         cause = begun_outside(case, name, head, user) or Cause(name, "nan", head, made_at, mend)
         return cause._replace(lines=tuple(dict.fromkeys((*line, *cause.lines))))
     if first.kind != "operation":
@@ -583,7 +587,10 @@ def small_divisor(case: Diagnosis, division: Node) -> str:
         )
         # a 0 of other numbers is one that is too small; but a mask may be hidden, or be a constant
         if not zeros and sign in ("*", "/", "**", "exp", "square") and are_known and not is_hidden:
-            return f"the divisor is 0: {sign} gives it of numbers that are not, as it is {TOO_SMALL}"
+            return (
+                f"the divisor is 0: {sign} gives it of numbers that are not, as it is too small for its dtype:"
+                " compute in float64, or in other units"
+            )
         if len(zeros) != 1:
             break
         node = zeros[0]
@@ -787,9 +794,9 @@ def with_input(case: Diagnosis, mend: str, *edges: Edge) -> str:
 def operand_in_program(case: Diagnosis, edge: Edge) -> ast.expr | None:
     """Return the input of an operation as its line has it, or as its name tells it; None if that cannot be written."""
     source, target = case.whole.by_id[edge.source], case.whole.by_id[edge.target]
-    sign, line = sign_in_program(target), case.code_of(case.line_of_node(target))
+    parts = statements(case.code_of(case.line_of_node(target)))
     texts = [in_code(output_name(source, edge.output)) * (not source.is_letter), source.expression]
-    calls = [call for one in statements(line) for call in calls_of(one, sign)]
+    calls = [call for one in parts for call in calls_of(one, sign_in_program(target))]
     alike = [node for node in case.whole.nodes if node.label == target.label and node.place == target.place]
     if len(calls) == len(alike) == 1:
         texts = [*map(ast.unparse, operands_of_call(calls[0])[edge.slot : edge.slot + 1]), *texts]
@@ -803,8 +810,7 @@ def with_text(mend: str, operand: ast.expr | None, sign: str) -> str:
     """
     if "{x}" not in mend:
         return mend
-    is_twice = mend.count("{x}") > 1
-    if operand is None or (is_twice and has(operand, lambda part: isinstance(part, ast.Call))):
+    if operand is None or (mend.count("{x}") > 1 and has(operand, lambda part: isinstance(part, ast.Call))):
         return f"{mend.format(x='input')}; input stands for what {sign} takes"
     text, is_whole = ast.unparse(operand), isinstance(operand, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
     return mend.format(x=text if is_whole else f"({text})")

@@ -72,8 +72,6 @@ MENDS_OF_ZERO = {
 
 ONE_CLASS = "softmax of one element is 1 whatever it is: give it a dim of several, or use sigmoid for one class"
 
-KEPT = "if it is a margin that all examples keep"
-
 PRODUCTS = {
     **dict.fromkeys(("*", "@", "convolution"), ((0, 1),)),
     "addmm": ((1, 2),),
@@ -110,21 +108,21 @@ class Mend(NamedTuple):
 def left_by_other_root(facts: TensorFacts) -> Cause:
     """Return the cause for zeros, or nan or inf, that another backward has left."""
     name, root, beside = facts.name, facts.case.root_name, beside_bias(facts)
-    what = (
-        f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}{beside}"
-    )
-    is_for_functions = facts.history.autograd_grad is not None and not facts.history.is_optimized
-    meant = first_true(
-        (beside, f"if what comes to {name} is to cancel out"),
-        (is_for_functions, f"if torch.autograd.grad alone is to use {name}"),
-        (True, ""),
-    )
     lines = facts.case.line_of(facts.history.brought)
     other = next((one for _, code in lines for one in [named_in(code)] if one not in ("", root)), "NAME")
-    mend = (
-        f"{'give its root a name of its own, and ' * (other == 'NAME')}gviz why SOURCE --root {other} tells of that one"
+    is_for_functions = facts.history.autograd_grad is not None and not facts.history.is_optimized
+    return facts.cause(
+        "nan" if facts.number else "zero",
+        f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}{beside}",
+        lines,
+        f"{'give its root a name of its own, and ' * (other == 'NAME')}"
+        f"gviz why SOURCE --root {other} tells of that one",
+        first_true(
+            (beside, f"if what comes to {name} is to cancel out"),
+            (is_for_functions, f"if torch.autograd.grad alone is to use {name}"),
+            (True, ""),
+        ),
     )
-    return facts.cause("nan" if facts.number else "zero", what, lines, mend, meant)
 
 
 def beside_bias(facts: TensorFacts) -> str:
@@ -308,26 +306,30 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     text = text.removesuffix(  # it gives no probability to the loss then
         f", or use {LOGITS}" * any(sign_in_program(user) in ("@", "addmm") for user in case.above(first))
     )
-    meant = first_true(
-        (sign == "multi_margin_loss" or is_hinge(case, source if sign == "**" else first), KEPT),
-        (sign == "nll_loss" and has_others(case), "if all targets are to be ignored, or of weight 0"),
-        (True, ""),
+    return Mend(
+        with_input(case, text, edge),
+        first_true(
+            (
+                sign == "multi_margin_loss" or is_hinge(case, source if sign == "**" else first),
+                "if it is a margin that all examples keep",
+            ),
+            (sign == "nll_loss" and has_others(case), "if all targets are to be ignored, or of weight 0"),
+            (True, ""),
+        ),
     )
-    return Mend(with_input(case, text, edge), meant)
 
 
 def is_hinge(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation may be the margin of a loss: it makes 0 of what is below; all is only added up."""
     sign, above, options = sign_in_program(node), case.above(node), node.recorded.options
     is_at_0 = options.get("max", "None") == "None" and re.fullmatch(r"-?0(\.0*)?", options.get("min", ""))
-    is_added_up = all(
+    may_be = sign in ("clamp", "maximum") or (sign == "relu" and above != [])
+    return bool(is_at_0 or (may_be and all(has_only(one, 0.0) for one in case.root_values))) and all(
         sign_in_program(one) in ADDED_UP
         or SAME_NUMBERS.fullmatch(one.label)
         or math.prod(size_of(one.grad.arrived)) == 1
         for one in above
     )
-    may_be = sign in ("clamp", "maximum") or (sign == "relu" and above != [])
-    return is_added_up and bool(is_at_0 or (may_be and all(has_only(one, 0.0) for one in case.root_values)))
 
 
 def is_flat(node: Node, slot: int) -> bool:
@@ -335,8 +337,9 @@ def is_flat(node: Node, slot: int) -> bool:
 
     That of a division that rounds is, too.
     """
-    is_rounded = node.recorded.options.get("rounding_mode", "None") != "None"
-    return is_rounded or slope_formula(node.label, slot).startswith("zeros_")
+    return node.recorded.options.get("rounding_mode", "None") != "None" or (
+        slope_formula(node.label, slot).startswith("zeros_")
+    )
 
 
 def mend_of_least(case: Diagnosis) -> Mend:
@@ -371,9 +374,14 @@ def dropout_of(case: Diagnosis, node: Node) -> str:
 def mend_of_values(node: Node, sign: str) -> str:
     """Return what to do about a selection of nothing, a softmax or a normalization, that hands on 0; "" for others."""
     options = {"normalized_shape": "0", "C": "0", "HxW": "0", "group": "1", **node.recorded.options}
-    how = "picks no element" if sign in SELECTIONS else "is given no elements"
     return first_true(
-        (is_empty(node), f"see why {sign} {how}, or leave out a batch of which nothing is picked"),
+        (
+            is_empty(node),
+            (
+                f"see why {sign} {'picks no element' if sign in SELECTIONS else 'is given no elements'},"
+                " or leave out a batch of which nothing is picked"
+            ),
+        ),
         (
             sign == "log_softmax" and has_only(node.value, 0.0),
             "there is one class alone: give it an output for each, or use binary_cross_entropy_with_logits",
@@ -458,15 +466,15 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
 def sums_within(case: Diagnosis, edge: Edge, node: Node) -> Mend | None:
     """Return how the sums of an operation come to 0; None for one that only has derivatives to be 0."""
     sign = sign_in_program(node)
-    product = times(edge.flow.local, node.grad.arrived)  # of the elements, before they are added up
     is_linear = sign not in MENDS_OF_ZERO.keys() - {"embedding"} and not (
         is_flat(node, edge.slot) or slope_formula(node.label, edge.slot) == "" or nodes_saved(case.whole, edge)
     )
-    is_product = sign in PRODUCTS and sign not in ("*", *NORMALIZATIONS) and not origins_of_factor(case, edge)
     factors = [one.value for one in factors_of(case, node, edge.slot)]
     return first_true(
         (
-            sign in ("+", "-") or (sign == "addmm" and edge.slot == 0) or (summed_dims(edge) and is_not_0(product)),
+            sign in ("+", "-")
+            or (sign == "addmm" and edge.slot == 0)
+            or (summed_dims(edge) and is_not_0(times(edge.flow.local, node.grad.arrived))),  # before they are added up
             MENDS_OF_SUMS["over a batch"]
             if math.prod(size_of(edge.flow.handed)) < math.prod(size_of(node.grad.arrived))
             else None,
@@ -479,7 +487,7 @@ def sums_within(case: Diagnosis, edge: Edge, node: Node) -> Mend | None:
             MENDS_OF_SUMS["of parts"],
         ),  # such as cat
         (
-            is_product,
+            sign in PRODUCTS and sign not in ("*", *NORMALIZATIONS) and not origins_of_factor(case, edge),
             MENDS_OF_SUMS["in a product"]
             if factors and all(map(is_not_0, factors))
             else MENDS_OF_SUMS["in a product"]._replace(text=MENDS_OF_ZERO["@"], meant=""),
@@ -499,8 +507,9 @@ def origins_of_factor(case: Diagnosis, edge: Edge) -> list[Node]:
         return [node.id for one, node in pairs if is_nothing(case, one) or is_nothing(case, node)]
 
     def inputs_of(one: str) -> list[str]:
-        factors = factors_of(case, case.whole.by_id[one])
-        return zeros(part for part in factors if part.kind == "operation" or is_named(part))
+        return zeros(
+            part for part in factors_of(case, case.whole.by_id[one]) if part.kind == "operation" or is_named(part)
+        )
 
     source, target = case.nodes[edge.source], case.nodes[edge.target]
     factors = factors_of(case, target, edge.slot) or [
@@ -525,12 +534,10 @@ def factors_of(case: Diagnosis, node: Node, slot: int | None = None) -> list[Nod
 
 def makes_zeros(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation with a result of zeros is what has made them: its inputs are known, or it is flat."""
-    if multiplies_by_0(case, node) or (
-        sign_in_program(node) in MENDS_OF_ZERO and sign_in_program(node) not in PRODUCTS
-    ):
-        return True
-    values, inputs = [one.value for one in factors_of(case, node)], case.whole.inputs[node.id]
-    return len(inputs) == node.recorded.slots and all(one is not None and one.is_known for one in values)
+    are_known = len(case.whole.inputs[node.id]) == node.recorded.slots and all(
+        one.value is not None and one.value.is_known for one in factors_of(case, node)
+    )
+    return multiplies_by_0(case, node) or sign_in_program(node) in MENDS_OF_ZERO.keys() - PRODUCTS.keys() or are_known
 
 
 def is_nothing(case: Diagnosis, node: Node) -> bool:
@@ -544,9 +551,10 @@ def is_nothing(case: Diagnosis, node: Node) -> bool:
 
 def multiplies_by_0(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation multiplies by the number 0, or by zeros, as dropout of all does."""
-    slopes = (edge.flow.local for edge in case.whole.inputs[node.id])
-    is_by_number = dict(node.recorded.held).get("other") == "0"
-    return node.label.startswith("Mul") and (is_by_number or any(has_only(one, 0.0) for one in slopes))
+    return node.label.startswith("Mul") and (
+        dict(node.recorded.held).get("other") == "0"
+        or any(has_only(edge.flow.local, 0.0) for edge in case.whole.inputs[node.id])
+    )
 
 
 def is_by_first_state(case: Diagnosis, edge: Edge) -> bool:
@@ -693,10 +701,14 @@ def is_least(case: Diagnosis) -> bool:
 
 def cancelled(facts: TensorFacts, what: str) -> Cause:
     """Return the cause for paths whose gradients cancel out, with the operation where they meet, if there is one."""
-    case, mend, meant = facts.case, f"gviz explain SOURCE --wrt {facts.name} shows the paths", ""
+    case, meant = facts.case, ""
     is_variable = facts.name.isidentifier() and (facts.node is None or facts.node.module is None)
     wrt = facts.name if is_variable else f'"{facts.name}", params=model'
-    mend = mend if case.graph.code else f"gviz.explain({case.root or 'loss'}, wrt={wrt}) shows the paths"
+    mend = (
+        f"gviz explain SOURCE --wrt {facts.name} shows the paths"
+        if case.graph.code
+        else f"gviz.explain({case.root or 'loss'}, wrt={wrt}) shows the paths"
+    )
     users = [case.nodes[edge.target] for edge in case.uses[facts.node.id]] if facts.node is not None else []
     above = [{user.id, *(one.id for one in case.above(user))} for user in users]
     common = sorted(set.intersection(*above)) if above else []
@@ -707,8 +719,10 @@ def cancelled(facts: TensorFacts, what: str) -> Cause:
     names = [one.name for one in sides if one.name and not one.is_letter]
     if has_only(case.nodes[meeting].value, 0.0) and len({*names}) == 2:
         what = f"{what}, where {names[0]} and {names[1]}, which are the same numbers, are taken from each other"
-        constant = f"{names[0]}.detach() or {names[1]}.detach(), if one of them is to be a constant"
-        mend = f"see what {names[0]} and {names[1]} are made from, if they are to differ; {constant}; {mend}"
+        mend = (
+            f"see what {names[0]} and {names[1]} are made from, if they are to differ; {names[0]}.detach() or"
+            f" {names[1]}.detach(), if one of them is to be a constant; {mend}"
+        )
     elif has_others(case):
         meant = "if they are to cancel out, as others have gradients"
     lines = (line for node in (case.nodes[meeting], *sides) for line in case.line_of_node(node))
