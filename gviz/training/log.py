@@ -212,7 +212,11 @@ class Log:
         )
         if self.rows and not any(row.norms for row in self.rows):
             of += ", and no gradient has come to these parameters"
-        thinned = f"; {len(self.rows)} of them are kept, older ones thinned out" if self.is_thinned else ""
+        thinned = (
+            f"; {len(self.rows)} of them are kept, older ones thinned out: the table is of these"
+            if self.is_thinned
+            else ""
+        )
         which = "each" if self.every == 1 else f"every {ordinal(self.every)}"
         return f"{amount(self.steps, 'step')} {of}, counted from 0; {which} is measured{thinned}"
 
