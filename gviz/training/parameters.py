@@ -36,7 +36,8 @@ class ModelParameters:
     def all(self) -> Iterator[tuple[str, Any]]:
         """Yield the parameters of the models that have numbers, each with its name."""
         for prefix, model in self.models.items():
-            for path, one in model.named_parameters():
+            # one that is tied has several names, each of which may be that of a pattern
+            for path, one in model.named_parameters(remove_duplicate="*" in self.patterns):
                 if not getattr(one, "is_meta", False) and not type(one).__name__.startswith("Uninitialized"):
                     yield prefix + "." * bool(prefix) + path, one
 
