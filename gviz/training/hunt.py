@@ -220,8 +220,12 @@ class Hunt(Observer):
             way = f"nan came into the gradients by {name}{of}{call.where}, which has saved {brought} with nan"
             return first._replace(operands=[Operand(f"{first.operand}; {way}")])
         operands = [Operand(f"saved {key} {elements_text(one)}", bad_number(one)) for key, one in saved]
-        operands += [
-            Operand(f"the gradient that came {elements_text(one)}", bad_number(one))
+        operands += [  # where a node has handed on such a gradient, its event is known
+            Operand(
+                f"the gradient that came {elements_text(one)}"
+                + ", from a hook, a sum of gradients, or what backward() was given" * bool(kind := bad_number(one)),
+                kind,
+            )
             for one in outputs
             if one is not None
         ]

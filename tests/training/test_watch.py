@@ -268,6 +268,22 @@ def test_patterns_choose_parameters_and_modules(torch: Any) -> None:
     assert list(train(torch, network(torch), names=["0", "*.bias"]).rows[0].norms) == ["0.weight", "0.bias", "2.bias"]
 
 
+def test_a_parameter_that_is_tied_is_measured_by_each_of_its_names(torch: Any) -> None:
+    net = torch.nn.ModuleDict({"encoder": torch.nn.Linear(4, 4), "decoder": torch.nn.Linear(4, 4)})
+    net["decoder"].weight = net["encoder"].weight
+    x, names = batch(torch), {"*": ["encoder.weight", "encoder.bias", "decoder.bias"]}
+    names["decoder.*"] = ["decoder.weight", "decoder.bias"]
+    for pattern, measured in names.items():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        with gviz.watch(net, pattern, every=1) as log:
+            for _ in range(3):
+                optimizer.zero_grad()
+                net["decoder"](net["encoder"](x)).pow(2).mean().backward()
+                optimizer.step()
+        assert [*log.rows[-1].norms] == measured
+        assert not log.findings
+
+
 def test_older_steps_are_thinned_out(torch: Any) -> None:
     log = Log(1)
     for step in range(5 * MOST_ROWS):
@@ -276,6 +292,8 @@ def test_older_steps_are_thinned_out(torch: Any) -> None:
     assert log.rows[0].step == 0
     assert [row.step for row in log.rows[-100:]] == list(range(5 * MOST_ROWS - 100, 5 * MOST_ROWS))
     assert log.is_thinned
+    log.shapes, log.steps = {"weight": (1,)}, 5 * MOST_ROWS
+    assert log.heading().endswith(" of them are kept, older ones thinned out: the table is of these")
 
 
 # ------------------------------------------------------------------ what is not right
@@ -340,6 +358,20 @@ def test_nan_that_was_made_forward_and_came_into_gradients_alone_is_traced_to_wh
     assert (finding.operation, finding.name) == ("softmax", "0.weight")
     assert "-inf in 4 of 64 elements, from masked_fill at" in finding.operand
     assert finding.operand.endswith("has saved self with nan")
+
+
+@pytest.mark.parametrize("by", ["hook", "gradient"])
+def test_nan_that_no_operation_has_made_is_not_laid_on_the_one_that_it_comes_to(torch: Any, by: str) -> None:
+    net, x = network(torch), batch(torch)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with gviz.watch(net, every=1, hunt=True) as log:
+        y = net(x)
+        y.register_hook(lambda grad: grad * float("nan")) if by == "hook" else None
+        y.backward(torch.full_like(y, float("nan")) if by == "gradient" else torch.ones_like(y))
+        optimizer.step()
+    (finding,) = log.findings
+    what = "the gradient that came is nan in 16 of 16 elements, from a hook, a sum of gradients, or what backward() was given"
+    assert what in finding.what
 
 
 @pytest.mark.torch
