@@ -149,8 +149,8 @@ def axis_of_units(result: EngineTensor) -> int | None:
 
 
 def is_weight(node: NodeLike | None, most: int = FARTHEST) -> bool:
-    """Return whether an operand is a leaf, or is made of leaves alone, as a transposed weight is; by what has made it."""
+    """Return whether an operand, by what has made it, is a parameter, or made of those alone, as a transposed one is."""
     return node is not None and (
-        hasattr(node, "variable")
+        type(getattr(node, "variable", None)).__name__.endswith("Parameter")
         or (most > 0 and bool(node.next_functions) and all(is_weight(one, most - 1) for one, _ in node.next_functions))
     )

@@ -935,6 +935,16 @@ def test_the_units_of_a_product_are_along_the_axis_of_its_weight(torch: Any, way
     assert silent == [320] * (way in ("w @ x", "x @ w", "addmm", "merged"))
 
 
+def test_an_input_that_has_a_gradient_is_no_weight(torch: Any) -> None:
+    net = network(torch, torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    x, optimizer = batch(torch).requires_grad_(), torch.optim.SGD(net.parameters(), lr=0.01)
+    with gviz.watch(net, every=1) as log:
+        net(x).sum().backward()
+        optimizer.step()
+    (idle,) = log.rows[0].units.values()
+    assert idle.units == 8
+
+
 @pytest.mark.parametrize("way", ["squeeze", "view", "mean", "unsqueeze"])
 def test_places_of_a_sequence_are_no_units(torch: Any, way: str) -> None:
     class Net(torch.nn.Module):  # type: ignore[misc]
