@@ -44,9 +44,9 @@ class Carrier(NamedTuple):
 
     def is_taking(self, node: ast.AST) -> bool:
         """Return whether a node of the statement takes the value."""
-        is_read = isinstance(node, ast.Call if self.is_result else ast.Name | ast.Attribute) and not is_stored(node)
         return (
-            is_read
+            isinstance(node, ast.Call if self.is_result else ast.Name | ast.Attribute)
+            and not is_stored(node)
             and not {last_name(node), f".{last_name(node)}"}.isdisjoint(self.names)  # with a dot that of a method
             and ast.unparse(getattr(node, "value", ast.Name(""))) not in SPACES  # as that of F.one_hot is
         )
@@ -75,8 +75,8 @@ class Assignments:
             for one in nodes
             if isinstance(one, ast.Assign) and last_name(one.value) in ("namedtuple", "NamedTuple")
         }
-        imported = (one.asname or one.name for one in nodes if isinstance(one, ast.alias))
-        self.no_modules = {*dir(builtins), *self.records, *imported}  # names whose call is no call of a layer
+        self.no_modules = {*dir(builtins), *self.records}  # names whose call is no call of a layer
+        self.no_modules |= {one.asname or one.name for one in nodes if isinstance(one, ast.alias)}
         self.collect(parsed(program))
         for line in self.lines.values():
             for key in self.keys_replaced(line):
@@ -103,8 +103,7 @@ class Assignments:
                 self.variables[line.function] |= {
                     target.id for target in assignment_targets(node) if isinstance(target, ast.Name)
                 }
-            bodies = [value for _, value in ast.iter_fields(node) if isinstance(value, list)]
-            for body in bodies:
+            for body in [value for _, value in ast.iter_fields(node) if isinstance(value, list)]:
                 inner = line._replace(blocks=(*line.blocks, id(body)))
                 self.loops |= {id(body)} if isinstance(node, ast.For | ast.While) else set()
                 todo += [(one, inner) for one in reversed(body) if isinstance(one, ast.stmt | ast.ExceptHandler)]
@@ -279,8 +278,8 @@ class Assignments:
 
     def depth_of_loop(self, one: Line, other: Line) -> int:
         """Return in how many blocks the innermost loop around two lines stands, with its own; 0 if there is none."""
-        shared = [block for block, same in zip(one.blocks, other.blocks, strict=False) if block == same]
-        return max([place for place, block in enumerate(shared, 1) if block in self.loops], default=0)
+        pairs = enumerate(zip(one.blocks, other.blocks, strict=False), 1)
+        return max([depth for depth, (block, same) in pairs if block == same and block in self.loops], default=0)
 
     def keys_replaced(self, line: Line) -> list[Key]:
         """Return the variables of which a line leaves nothing as it was."""
@@ -349,6 +348,5 @@ def function_key(function: ast.FunctionDef) -> str:
 
 def line_numbers(statement: ast.stmt) -> range:
     """Return the lines of a statement, of a block those of its head."""
-    last = statement.end_lineno or statement.lineno
     body = getattr(statement, "body", None)
-    return range(statement.lineno, body[0].lineno if body else last + 1)
+    return range(statement.lineno, body[0].lineno if body else (statement.end_lineno or statement.lineno) + 1)

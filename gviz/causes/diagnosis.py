@@ -32,9 +32,6 @@ SECOND = "Trying to backward through the graph a second time"
 CLASS = re.compile(r"\w+Backward\d+|AccumulateGrad|CopySlices|CopyBackwards")
 """PyTorch's own operations: a user's Function has no number."""
 
-ITEM = re.compile(r"\.(\d+)(?=\.|$)")
-"""A number among the parts of a name, as of a module in a list of modules."""
-
 OF_WHOLE_RUN = (
     "is_optimized", "optimizer", "put_in", "steps", "still_steps", "idle_steps", "stepped", "is_updated", "brought",
     "is_same_call", "was_used", "used_sum",
@@ -104,8 +101,11 @@ class Cause(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON: ``{"name", "verdict", "is_meant", "is_wrong", "what", "lines", "mend"}``."""
-        lines = [[str(place), code] for place, code in self.lines]
-        return {**self._asdict(), "is_wrong": self.is_wrong, "lines": lines}
+        return {
+            **self._asdict(),
+            "is_wrong": self.is_wrong,
+            "lines": [[str(place), code] for place, code in self.lines],
+        }
 
     def besides(self, what: str, lines: Lines, mend: str, head: str = "besides,", joint: str = "besides,") -> Cause:
         """Return it with what else is to be said of its tensor, the sentence and the mend each after a word."""
@@ -133,13 +133,20 @@ class Diagnosis:
         self.graph, self.shown = graph, dataflow(graph, has_constants=False) if graph.nodes else graph
         self.nodes, self.uses = self.shown.by_id, self.shown.uses
         self.named = {node.name: node for node in reversed(self.shown.nodes) if node.name}
-        aliases = [(node, graph.names_of(name)) for name, node in self.named.items()] if graph.aliases else []
-        self.named |= {name: node for node, names in aliases for name in names if name not in self.named}
-        leaves = [node for node in self.shown.nodes if node.kind == "leaf"]
+        self.named |= {
+            alias: node
+            for name, node in (self.named.items() if graph.aliases else ())
+            for alias in graph.names_of(name)
+            if alias not in self.named
+        }
         renamed = (row for row in graph.tensors if row.is_leaf and " " in row.name and row.name not in self.named)
         for row in renamed:  # leaf of y, w (1st): a leaf whose name another tensor has now
             own, grad, _ = row.at_backward()
-            alike = [node for node in leaves if (node.numbers, node.grad.value) == (own, grad.value)]
+            alike = [
+                node
+                for node in self.shown.nodes
+                if node.kind == "leaf" and (node.numbers, node.grad.value) == (own, grad.value)
+            ]
             self.named |= {row.name: alike[0]} if len(alike) == 1 else {}
         self.rows = {row.name: self.at_its_backward(row) if graph.is_followed else row for row in graph.tensors}
         self.root = next((self.nodes[root].name or "" for root in self.shown.roots), "")
@@ -166,9 +173,10 @@ class Diagnosis:
     @property
     def has_run(self) -> bool:
         """Whether backward was called on the root; of an expression, whether it ran."""
-        is_no_script = self.is_expression or not self.graph.code.strip()  # as of a model
-        has_left = is_no_script and any(row.grad.value is not None for row in self.graph.tensors)
-        return self.graph.backward is not None or has_left
+        return self.graph.backward is not None or (
+            (self.is_expression or not self.graph.code.strip())  # as of a model
+            and any(row.grad.value is not None for row in self.graph.tensors)
+        )
 
     @cached_property
     def is_beside_run(self) -> bool:
@@ -192,8 +200,7 @@ class Diagnosis:
 
     def code_of(self, lines: Lines) -> str:
         """Return the code of the first of these lines, for a mend: the whole of a statement of several lines."""
-        number = self.line_in_text(lines)
-        return (whole_statement(self.graph.code, number) if number else "") or (lines[0][1] if lines else "")
+        return whole_statement(self.graph.code, self.line_in_text(lines)) or (lines[0][1] if lines else "")
 
     def line_in_text(self, lines: Lines) -> int:
         """Return the number of the first of these lines in the program's text; 0 for one of another file, or a cell."""
@@ -237,8 +244,8 @@ class Diagnosis:
         lines, span = self.line_of(cut.place), cut.span
         if span is None or not lines:
             return None
-        alone = lines[0][1], (1, span[1], 1, span[3])
-        return expression_at(*((self.graph.code, span) if self.is_in_text(cut) else alone))
+        program, span = (self.graph.code, span) if self.is_in_text(cut) else (lines[0][1], (1, span[1], 1, span[3]))
+        return expression_at(program, span)
 
     def expression_of(self, cut: GraphCut) -> ast.expr | None:
         """Return the expression that cuts a tensor off; None where it is not known."""
@@ -291,10 +298,15 @@ class Diagnosis:
             label: of its operations.
             node: the one that the call has recorded.
         """
-        kinds = (one for one in ast.walk(parsed(self.graph.code)) if isinstance(one, ast.ClassDef))
-        bodies = (one.body for one in kinds if one.name == label.removesuffix("Backward"))
-        steps = (part for body in bodies for part in body if getattr(part, "name", "") == "backward")
-        returns = (one.lineno for step in steps for one in ast.walk(step) if isinstance(one, ast.Return))
+        returns = (
+            one.lineno
+            for kind in ast.walk(parsed(self.graph.code))
+            if isinstance(kind, ast.ClassDef) and kind.name == label.removesuffix("Backward")
+            for method in kind.body
+            if isinstance(method, ast.FunctionDef) and method.name == "backward"
+            for one in ast.walk(method)
+            if isinstance(one, ast.Return)
+        )
         return (*self.line_of_node(node), *(line for number in returns for line in self.line_of(Place(number))))
 
     def uncalled(self, method: str) -> tuple[Lines, str]:
@@ -314,16 +326,18 @@ class Diagnosis:
     @cached_property
     def names_in_program(self) -> set[str]:
         """The names in the text of the program, and the variables with tensors, without gviz's letters."""
-        in_text = {str(getattr(one, "id", "")) for one in ast.walk(parsed(self.graph.code))}
         letters = {node.name for node in self.shown.nodes if node.is_letter}
-        return in_text | {re.split(r"\W", name)[0] for name in self.rows if name not in letters}
+        return {one.id for one in ast.walk(parsed(self.graph.code)) if isinstance(one, ast.Name)} | {
+            re.split(r"\W", name)[0] for name in self.rows if name not in letters
+        }
 
     def expression_in_program(self, text: str) -> ast.expr | None:
         """Return a text as syntax, if the program can compute it: it is an expression of names that the program has."""
         match parse(text).body:
-            case [ast.Expr(value)]:
-                names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
-                return value if names <= self.names_in_program else None
+            case [ast.Expr(value)] if self.names_in_program.issuperset(
+                one.id for one in ast.walk(value) if isinstance(one, ast.Name)
+            ):
+                return value
         return None
 
     @property
@@ -363,8 +377,9 @@ class Diagnosis:
             for row in self.rows.values()
             if row.is_leaf and row is not self.root_row and self.is_reached(row) and re.fullmatch(r"\S+\.\S+", row.name)
         ]
-        is_trained = any(one.is_optimized is not False for one in of_parameters)
-        return not is_trained and any(one.idle_steps > 0 for one in of_parameters)
+        return all(one.is_optimized is False for one in of_parameters) and any(
+            one.idle_steps > 0 for one in of_parameters
+        )
 
     @cached_property
     def optimized(self) -> list[str]:
@@ -427,7 +442,7 @@ def in_code(name: str) -> str:
     >>> in_code("net.0.weight"), in_code("0.weight")
     ('net[0].weight', 'model[0].weight')
     """
-    return ITEM.sub(r"[\1]", f"model.{name}" if name[:1].isdigit() else name)
+    return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", f"model.{name}" if name[:1].isdigit() else name)
 
 
 def at_line(node: Node) -> Place | None:
@@ -442,8 +457,11 @@ def is_own(node: Node) -> bool:
 
 def backward_of(node: Node) -> str:
     """Return what computes the gradient of such a Function, for a sentence: its backward, or a hook of a module."""
-    is_hook = node.label == "BackwardHookFunctionBackward"
-    return "a backward hook of a module" if is_hook else f"the backward of {node.label.removesuffix('Backward')}"
+    return (
+        "a backward hook of a module"
+        if node.label == "BackwardHookFunctionBackward"
+        else f"the backward of {node.label.removesuffix('Backward')}"
+    )
 
 
 def sign_in_program(node: Node) -> str:

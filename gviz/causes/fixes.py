@@ -62,13 +62,13 @@ def decorated_line(program: str, number: int, decorator: str) -> int:
     >>> decorated_line("@torch.no_grad()\ndef f(x):\n    return net(x)", 3, "torch.no_grad()")
     1
     """
-    above = [
+    above = (
         one.lineno
         for function in statements_at(program, number)
         for one in getattr(function, "decorator_list", ())
         if ast.unparse(one) == decorator
-    ]
-    return above[-1] if above else 0
+    )
+    return max(above, default=0)
 
 
 def without_line(program: str, number: int) -> str:
@@ -86,8 +86,8 @@ def without_line(program: str, number: int) -> str:
     pairs = reversed([*pairwise(statements_at(program, number))])
     alone = [*takewhile(lambda pair: [pair[1]] in bodies_of(pair[0]), pairs)]
     *_, first = blocks = [number, *(one.lineno for one, _ in takewhile(lambda pair: is_block_of_one(pair[0]), alone))]
-    lines = f"lines {first} and {number}" if number == first + 1 else f"lines {first} to {number}"
-    them = f"the {lines}" if first < number else f"line {number}"
+    joint = "and" if number == first + 1 else "to"
+    them = f"the lines {first} {joint} {number}" if first < number else f"line {number}"
     return f"leave {them} out" if len(alone) < len(blocks) else f"write pass in place of {them}"
 
 
@@ -169,8 +169,11 @@ def each_part(value: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.ex
         case ast.Dict():
             return ast.Dict(value.keys, [each_part(one, change) for one in value.values])
         case ast.Call() if last_name(value) in ("ParameterList", "ParameterDict", "dict", "list", "tuple"):
-            words = [ast.keyword(word.arg, each_part(word.value, change)) for word in value.keywords]
-            return ast.Call(value.func, [each_part(one, change) for one in value.args], words)
+            return ast.Call(
+                value.func,
+                [each_part(one, change) for one in value.args],
+                [ast.keyword(word.arg, each_part(word.value, change)) for word in value.keywords],
+            )
     return change(value)
 
 
@@ -261,8 +264,7 @@ def may_be(target: str, name: str) -> bool:
     (target, end), (name, other_end) = _last_part(target), _last_part(name)
     if "[" not in end + other_end:
         return end == other_end and (bool(end) or target == name)
-    last, other = target.rpartition("."), name.rpartition(".")
-    return end[:1] == other_end[:1] and ("[" in target + name or last[1:] == other[1:])
+    return end[:1] == other_end[:1] and ("[" in target + name or target.rpartition(".")[1:] == name.rpartition(".")[1:])
 
 
 def _last_part(name: str) -> tuple[str, str]:
@@ -498,8 +500,8 @@ def as_copy(statement: ast.stmt) -> str:
     match statement:
         case ast.Assign([target], ast.Call(maker, [new, *_])) if last_name(maker) == "Parameter":
             name = ast.unparse(target)
-            is_made_of_old = name in map(ast.unparse, ast.walk(new))
-            return f"with torch.no_grad(): {name}.copy_({ast.unparse(new)})" if is_made_of_old else ""
+            if name in map(ast.unparse, ast.walk(new)):
+                return f"with torch.no_grad(): {name}.copy_({ast.unparse(new)})"
     return ""
 
 
@@ -535,8 +537,9 @@ def out_of_place(line: str) -> str:
                 return ast.Assign(written, call) if is_twin and forms_of(call.func) else None
         return None
 
-    writes = [(name, one) for one in statements(line) if (name := written_in(one))]
-    return rewritten(line, change) or next((cloned(*one) for one in writes), "")
+    return rewritten(line, change) or next(
+        (cloned(name, one) for one in statements(line) if (name := written_in(one))), ""
+    )
 
 
 def cloned(name: str, write: ast.stmt) -> str:
@@ -578,8 +581,7 @@ def base_of(part: ast.expr) -> str:
     while not isinstance(part, ast.Name) and (not isinstance(part, ast.Attribute) or part.attr in VIEWS):
         if not isinstance(part, ast.Attribute | ast.Subscript | ast.Call):
             return ""
-        whole = part.func if isinstance(part, ast.Call) else part
-        part = getattr(whole, "value", ast.Constant(None))
+        part = getattr(part.func if isinstance(part, ast.Call) else part, "value", ast.Constant(None))
     return ast.unparse(part)
 
 

@@ -71,8 +71,8 @@ def causes_in(graph: Graph, names: Sequence[str] | None = None) -> list[Cause]:
     graph = as_brought(graph)
     causes = why_all(graph) if names is None or len(names) > 1 else []
     of_leaves = {cause.name: cause for cause in causes}
-    asked = causes if names is None else [of_leaves.get(name) or why(graph, name) for name in names]
-    causes = [*with_layers(graph, asked)]
+    causes = causes if names is None else [of_leaves.get(name) or why(graph, name) for name in names]
+    causes = [*with_layers(graph, causes)]
     return causes if graph.code else [*without_lines(graph, causes)]
 
 
@@ -97,8 +97,10 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
         elif layer is not None and layer.size > EXPLODING and sizes[cause.name] > EXPLODING * max(layer.weight, 1.0):
             verdict, what = "exploding", f"{name} is {layer.size:.0e} times the size of its weights"
         elif layer is not None and name in vanishing:
-            times = f"{layer.size / layers[largest].size:.0e} times that of {largest}"
-            verdict, what = "vanishing", f"{name} is {times}, each in parts of its weights"
+            verdict, what = (
+                "vanishing",
+                f"{name} is {layer.size / layers[largest].size:.0e} times that of {largest}, each in parts of its weights",
+            )
         if cause.verdict in FITS and verdict:
             yield cause._replace(
                 verdict=verdict,
@@ -167,8 +169,9 @@ def has_even_gain(graph: Graph, node: Node, gain: Collection[str]) -> bool:
     """Return whether a normalization multiplies all elements by the same number: by a leaf, or by nothing."""
     names = leaves_among(graph, gain) if len(gain) <= 2 else ()  # the leaf and its AccumulateGrad
     summaries = [row.at_backward()[0].summary for row in graph.tensors if row.name in names]
-    is_without = not gain and dict(node.recorded.attrs).get("weight") == "None"
-    return is_without or any(one.smallest == one.largest for one in summaries)
+    return (not gain and dict(node.recorded.attrs).get("weight") == "None") or any(
+        one.smallest == one.largest for one in summaries
+    )
 
 
 def name_of_root(graph: Graph) -> str:
@@ -214,8 +217,7 @@ def vanishing_layers(layers: Mapping[str, Layer]) -> set[str]:
     )
     small = {name for name, one in layers.items() if one.grad < least and one.size < size}
     nearest = min((layers[name].distance for name in small), default=0)
-    is_by_distance = all(name in small for name, one in layers.items() if one.distance >= nearest)
-    return small if is_by_distance else set()
+    return small if all(name in small for name, one in layers.items() if one.distance >= nearest) else set()
 
 
 def layers_of(graph: Graph) -> dict[str, Layer]:
@@ -263,17 +265,23 @@ def without_lines(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
         name, row = cause.name, rows[cause.name]
         if has_hidden and row.is_leaf and row.requires_grad and name not in inside:
             what = f"{root} goes through a checkpoint with use_reentrant=True, which hides what is computed in it"
-            own = f"{name} has a gradient, and whether {root} has brought it is not known: {what}"
-            hidden = Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
-            yield hidden if row.grad.value is None else Cause(name, "ok", own)
+            yield (
+                Cause(name, "hidden", what, (), "use_reentrant=False; or ask after backward()")
+                if row.grad.value is None
+                else Cause(name, "ok", f"{name} has a gradient, and whether {root} has brought it is not known: {what}")
+            )
         elif cause.verdict in ("zero", "nan", "inf") and "is not known" in cause.what:
             asked = "ask before backward(), which frees what tells it" if is_freed else "look at hooks"
             meant = f"none, if what comes to {name} is to cancel out; else " * cause.is_meant
             yield cause._replace(mend=f"{meant}{asked}; or gviz why SCRIPT")
         elif cause.verdict == "backward not run" and root in rows and rows[root].is_leaf:
-            what = f"{root} is a leaf: no operation has made it, so that there is nothing behind it"
-            mend = f"compute {root} from the model: no_grad(), torch.tensor({root}.item()) and the like keep no graph"
-            yield Cause(name, "leaf root", what, (), mend)
+            yield Cause(
+                name,
+                "leaf root",
+                f"{root} is a leaf: no operation has made it, so that there is nothing behind it",
+                (),
+                f"compute {root} from the model: no_grad(), torch.tensor({root}.item()) and the like keep no graph",
+            )
         else:
             yield without_lines_of(cause, row, root, factor, is_freed=is_freed)
 
@@ -313,8 +321,13 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
             f"use it where {root} is computed; if it is used there, gviz why SCRIPT tells the line that cuts it off",
         )
     if verdict == "not a leaf" and number:
-        what = f"{name} is {number}, and where that began is not known: what the operations were given was not kept"
-        return Cause(name, number.removeprefix("-"), what, (), "gviz why SCRIPT tells where it began")
+        return Cause(
+            name,
+            number.removeprefix("-"),
+            f"{name} is {number}, and where that began is not known: what the operations were given was not kept",
+            (),
+            "gviz why SCRIPT tells where it began",
+        )
     if verdict == "ok" and row.grad.value is not None:
         return without_history(cause, row, root, factor, is_freed=is_freed)
     if verdict == "not a leaf" and name == root and row.value is not None and row.value.is_known:

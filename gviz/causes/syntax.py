@@ -104,9 +104,16 @@ def expression_at(program: str, span: Sequence[int]) -> tuple[ast.stmt, ast.expr
     >>> ast.unparse(expression_at("y = x.detach() * 2", (1, 4, 1, 14))[1])
     'x.detach()'
     """
-    simple = [one for one in statements_at(program, span[0]) if not hasattr(one, "body")]
-    pairs = ((one, part) for one in simple for part in ast.walk(one) if isinstance(part, ast.expr))
-    return next((pair for pair in pairs if is_at(pair[1], span)), None)
+    return next(
+        (
+            (one, part)
+            for one in statements_at(program, span[0])
+            if not hasattr(one, "body")
+            for part in ast.walk(one)
+            if isinstance(part, ast.expr) and is_at(part, span)
+        ),
+        None,
+    )
 
 
 def is_at(node: ast.AST, span: Sequence[int]) -> bool:
@@ -187,8 +194,12 @@ def parts_of_sum(value: ast.AST | None) -> list[ast.AST]:
     >>> [[*map(ast.unparse, parts_of_sum(parse(one).body[0].value))] for one in ("a - b.item() * 2", "[a + b]")]
     [['a - b.item() * 2', 'a', 'b.item() * 2', 'b.item()', '2'], ['[a + b]']]
     """
-    sides = [getattr(value, name, None) for name in ("left", "right", "operand")]
-    return [value, *(part for side in sides for part in parts_of_sum(side))] if value is not None else []
+    sides = ("left", "right", "operand")
+    return (
+        [value, *(part for side in sides for part in parts_of_sum(getattr(value, side, None)))]
+        if value is not None
+        else []
+    )
 
 
 def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:
@@ -211,8 +222,11 @@ def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:
     word = (argument.arg or "") if isinstance(argument, ast.keyword) else ""
     for form in forms:
         many = form.parameters[1 if form.parameters[0].type == "str" else 0].name in ("tensors", "operands")
-        named = [one for at, one in enumerate(form.parameters) if at == place or one.name == ALIASES.get(word, word)]
-        is_taken = any(one.type in ("Tensor", "Tensors", "Operand", "Any") for one in named)
+        is_taken = any(
+            one.type in ("Tensor", "Tensors", "Operand", "Any")
+            for at, one in enumerate(form.parameters)
+            if at == place or one.name == ALIASES.get(word, word)
+        )
         if many or (is_taken and len(call.args) <= form.places):
             return True
     return False
@@ -228,8 +242,7 @@ def obstacle(statement: ast.AST, is_inside: Callable[[ast.AST], bool]) -> str:
     for node in reversed([*ast.walk(statement)]):  # the inner ones first
         match node:
             case ast.Call(function, arguments, words):
-                parts = [one for one in (*arguments, *words) if has(one, is_inside)]
-                if any(not takes_tensor(node, one) for one in parts):
+                if any(has(one, is_inside) and not takes_tensor(node, one) for one in (*arguments, *words)):
                     return f"{ast.unparse(function)}()"
             case ast.Subscript(_, index) if has(index, is_inside):
                 return "an index"

@@ -208,10 +208,9 @@ def why_all(graph: Graph) -> list[Cause]:
     case = Diagnosis(graph)
     asked = [*filter(stands_for_leaf, (TensorFacts(case, row) for row in case.rows.values() if not row.same_as))]
     behind = {leaf for one in asked if not one.row.is_leaf for leaf in one.row.leaves if leaf.startswith("leaf ")}
-    causes = map(cause_of, (one for one in asked if one.name not in behind))
     return [
         one
-        for one in causes
+        for one in map(cause_of, (facts for facts in asked if facts.name not in behind))
         if not (one.name.startswith("leaf ") and one.verdict in ("no path", "not trained", "not used"))
     ]
 
@@ -259,5 +258,8 @@ def cause_of(facts: TensorFacts) -> Cause:
         new = [leaf for leaf in cut.leaves if leaf in rows and leaf not in seen] if cut is not None else []
         seen.update(new)
         todo += [(leaf, cause_alone(leaf)) for leaf in (TensorFacts(facts.case, rows[name]) for name in new)]
-    hedged = cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)
-    return hedged if is_no_fault else cause
+    return (
+        cause._replace(mend=f"none, if {facts.name} is to have no graph; else {cause.mend}", is_meant=True)
+        if is_no_fault
+        else cause
+    )
