@@ -75,8 +75,11 @@ class Assignments:
             for one in nodes
             if isinstance(one, ast.Assign) and last_name(one.value) in ("namedtuple", "NamedTuple")
         }
-        self.no_modules = {*dir(builtins), *self.records}  # names whose call is no call of a layer
-        self.no_modules |= {one.asname or one.name for one in nodes if isinstance(one, ast.alias)}
+        self.no_modules = {  # names whose call is no call of a layer
+            *dir(builtins),
+            *self.records,
+            *(one.asname or one.name for one in nodes if isinstance(one, ast.alias)),
+        }
         self.collect(parsed(program))
         for line in self.lines.values():
             for key in self.keys_replaced(line):
@@ -181,8 +184,10 @@ class Assignments:
         for value, target in assigned_pairs(statement):
             for at, part in enumerate(getattr(target, "elts", [target])):
                 is_item = part is not target and isinstance(value, ast.Call)
-                source = ast.Subscript(value, ast.Constant(at), ast.Load()) if is_item else value
-                yield source, [self.key(one, function) for one in names_within(part)]
+                yield (
+                    ast.Subscript(value, ast.Constant(at), ast.Load()) if is_item else value,
+                    [self.key(one, function) for one in names_within(part)],
+                )
         if isinstance(statement, ast.Expr) and last_name(statement.value) not in STORES:
             yield statement.value, []
 

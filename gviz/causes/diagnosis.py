@@ -265,8 +265,11 @@ class Diagnosis:
         root, stop = self.root_row, self.graph.stop
         own = self.graph.backward, root.place if root is not None else None, stop.place if stop is not None else None
         last = {place.line for place in own if place is not None and not place.file}
-        places = (node.place for node in self.shown.nodes if node.kind == "operation")
-        ends = last | {place.line for place in places if place is not None and not place.file}
+        ends = last | {
+            node.place.line
+            for node in self.shown.nodes
+            if node.kind == "operation" and node.place is not None and not node.place.file
+        }
         return self.assignments.way(*pair, ends, last)
 
     @cached_property

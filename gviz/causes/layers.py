@@ -71,8 +71,8 @@ def causes_in(graph: Graph, names: Sequence[str] | None = None) -> list[Cause]:
     graph = as_brought(graph)
     causes = why_all(graph) if names is None or len(names) > 1 else []
     of_leaves = {cause.name: cause for cause in causes}
-    causes = causes if names is None else [of_leaves.get(name) or why(graph, name) for name in names]
-    causes = [*with_layers(graph, causes)]
+    asked = causes if names is None else [of_leaves.get(name) or why(graph, name) for name in names]
+    causes = [*with_layers(graph, asked)]
     return causes if graph.code else [*without_lines(graph, causes)]
 
 
@@ -97,10 +97,8 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
         elif layer is not None and layer.size > EXPLODING and sizes[cause.name] > EXPLODING * max(layer.weight, 1.0):
             verdict, what = "exploding", f"{name} is {layer.size:.0e} times the size of its weights"
         elif layer is not None and name in vanishing:
-            verdict, what = (
-                "vanishing",
-                f"{name} is {layer.size / layers[largest].size:.0e} times that of {largest}, each in parts of its weights",
-            )
+            times = f"{layer.size / layers[largest].size:.0e} times that of {largest}"
+            verdict, what = "vanishing", f"{name} is {times}, each in parts of its weights"
         if cause.verdict in FITS and verdict:
             yield cause._replace(
                 verdict=verdict,
@@ -332,14 +330,16 @@ def without_lines_of(cause: Cause, row: TensorRow, root: str, factor: float, *, 
         return without_history(cause, row, root, factor, is_freed=is_freed)
     if verdict == "not a leaf" and name == root and row.value is not None and row.value.is_known:
         cause = cause._replace(mend=f"none: its numbers are finite; gviz.why({name}, model) tells of gradients")
-    mend = "requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend
     what = re.sub("the program stopped: RuntimeError|backward did not run( to its end)?", "backward fails", cause.what)
     if verdict in ("failed", "written in place", "second backward") and row.grad.value is not None:
         itself = f": of {root} itself, if retain_graph=True has kept its graph, which cannot be gone through again"
         what += f". {name}.grad is of an earlier backward{itself * cause.is_meant}" + (
             ", or what had come to it until then" * (verdict == "written in place")
         )
-    return cause._replace(what=what, mend=mend)
+    return cause._replace(
+        what=what,
+        mend="requires_grad_(True), if it is to be trained" if verdict.startswith("frozen") else cause.mend,
+    )
 
 
 def without_history(cause: Cause, row: TensorRow, root: str, factor: float, *, is_freed: bool) -> Cause:

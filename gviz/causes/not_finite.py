@@ -360,8 +360,9 @@ def gets_finite(case: Diagnosis, node: str) -> bool:
     """Return whether the gradients that come to an operation are finite, be it that their sum is too large."""
     arrived, parts = case.nodes[node].grad.arrived, [use.flow.handed for use in case.uses[node]]
     is_start = node in case.shown.roots and arrived is None  # of several results: it begins with ones
-    are_finite = bool(parts or is_start) and all(part is not None and part.is_finite for part in parts)
-    return are_finite or (arrived is not None and arrived.is_finite)
+    return (arrived is not None and arrived.is_finite) or (
+        bool(parts or is_start) and all(part is not None and part.is_finite for part in parts)
+    )
 
 
 def not_finite_itself(facts: TensorFacts) -> Cause | None:

@@ -194,12 +194,8 @@ def parts_of_sum(value: ast.AST | None) -> list[ast.AST]:
     >>> [[*map(ast.unparse, parts_of_sum(parse(one).body[0].value))] for one in ("a - b.item() * 2", "[a + b]")]
     [['a - b.item() * 2', 'a', 'b.item() * 2', 'b.item()', '2'], ['[a + b]']]
     """
-    sides = ("left", "right", "operand")
-    return (
-        [value, *(part for side in sides for part in parts_of_sum(getattr(value, side, None)))]
-        if value is not None
-        else []
-    )
+    sides = [getattr(value, name, None) for name in ("left", "right", "operand")]
+    return [value, *(part for side in sides for part in parts_of_sum(side))] if value is not None else []
 
 
 def takes_tensor(call: ast.Call, argument: ast.AST) -> bool:

@@ -184,7 +184,6 @@ def hint_of_name(case: Diagnosis, name: str) -> str:
         for begin in ((f"{name}[", f"{name}."), re.sub(r"\w+$", r"parametrizations.\g<0>.original", name))
     )
     owner = next((one for one, own in case.assignments.variables.items() if name in own), "")  # the program's is first
-    there = f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
     return first_true(
         (parts, f"{name} holds {joined(parts, 4)}"),
         (originals, f"{name} is parametrized, and computed from {joined(originals, 4)}"),
@@ -194,7 +193,12 @@ def hint_of_name(case: Diagnosis, name: str) -> str:
             case.graph.kind == "static",
             "a static graph has no backward: its gradients are operations of their own, which gviz static draws",
         ),
-        (True, did_you_mean(name, case.rows, there)),
+        (
+            True,
+            did_you_mean(
+                name, case.rows, f"the tensors are {joined(case.rows, 12)}" if case.rows else "it leaves no tensors"
+            ),
+        ),
     )
 
 
@@ -217,9 +221,11 @@ def why_all(graph: Graph) -> list[Cause]:
 
 def stands_for_leaf(facts: TensorFacts) -> bool:
     """Return whether a tensor is a leaf, or has the name that a leaf should have."""
-    is_leaf = facts.row.is_leaf and (facts.row.requires_grad or facts.reason in ("", "frozen"))
-    return (is_leaf or facts.history.is_grown or missing.took_name(facts)) or (
-        not facts.row.is_leaf and missing.leaf_within(facts) != ""
+    return (
+        facts.history.is_grown
+        or missing.took_name(facts)
+        or (facts.row.is_leaf and (facts.row.requires_grad or facts.reason in ("", "frozen")))
+        or (not facts.row.is_leaf and missing.leaf_within(facts) != "")
     )
 
 

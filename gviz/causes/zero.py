@@ -181,10 +181,16 @@ def zero(facts: TensorFacts) -> Cause:
     ends = (case.nodes[end] for edge in edges for end in (edge.target, *[edge.source] * is_not_0(edge.flow.handed)))
     own = next(filter(is_own, ends), None)
     if own is not None:  # a gradient came to it that was not 0
-        cause = facts.cause(
-            "zero", f"{head}: {backward_of(own)} gives 0", case.line_of_own(own.label, own), "look at what it returns"
+        return with_other_ways(
+            facts,
+            facts.cause(
+                "zero",
+                f"{head}: {backward_of(own)} gives 0",
+                case.line_of_own(own.label, own),
+                "look at what it returns",
+            ),
+            edges,
         )
-        return with_other_ways(facts, cause, edges)
     if written := written_unseen(facts, edges, head):
         return written
     distinct = [*dict.fromkeys(zero_text(case, edge) for edge in edges)]
@@ -250,16 +256,14 @@ def written_unseen(facts: TensorFacts, edges: Iterable[Edge], head: str) -> Caus
             writes = (one for one in case.assignments.lines if f"{name}.data" in ast.unparse(one) and one.lineno > own)
             lines = tuple(line for one in writes for line in case.line_of(Place(one.lineno)))[:1]
             is_after = lines or node is saver or (node.kind == "leaf" and len(case.uses[node.id]) == 1)
-            if node.state != MIXED or not is_after:  # others may have been written before they were saved
-                continue
-            better = out_of_place(case.code_of(lines)) or f"write after backward(), or into {name}.clone()"
-            return facts.cause(
-                "written in place",
-                f"{head}: {name}, which {sign_in_program(saver)} had saved for backward, was written after that,"
-                " unseen by autograd",
-                (*case.line_of_node(saver), *lines),
-                better,
-            )
+            if node.state == MIXED and is_after:  # others may have been written before they were saved
+                return facts.cause(
+                    "written in place",
+                    f"{head}: {name}, which {sign_in_program(saver)} had saved for backward, was written after that,"
+                    " unseen by autograd",
+                    (*case.line_of_node(saver), *lines),
+                    out_of_place(case.code_of(lines)) or f"write after backward(), or into {name}.clone()",
+                )
     return None
 
 
@@ -452,11 +456,10 @@ def sums_to_zero(case: Diagnosis, edge: Edge) -> Mend | None:
         return MENDS_OF_SUMS["over ways"]
     node, handed = case.nodes[edge.target], edge.flow.handed
     if handed is not None and (edge.flow.is_underflow or is_by_number(node)) and not is_flat(node, edge.slot):
-        dtype = handed.dtype
         return Mend(
-            f"{dtype} has no number as small: compute it in {'float32' if dtype == HALF else 'float64'}, or scale the"
-            " loss, as torch.amp.GradScaler does",
-            of=f"what {{}} hands on to {{}} is less than a {dtype} can hold",
+            f"{handed.dtype} has no number as small: compute it in {'float32' if handed.dtype == HALF else 'float64'},"
+            " or scale the loss, as torch.amp.GradScaler does",
+            of=f"what {{}} hands on to {{}} is less than a {handed.dtype} can hold",
         )
     if 0 in [one.numel for one in (node.grad.arrived, handed) if one is not None]:
         return MENDS_OF_SUMS["of nothing"]
