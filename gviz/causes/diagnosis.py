@@ -273,6 +273,11 @@ class Diagnosis:
         return self.assignments.way(*pair, ends, last)
 
     @cached_property
+    def text(self) -> str:
+        """The program without its comments, in which a call may stand that is not made."""
+        return ast.unparse(parsed(self.graph.code))
+
+    @cached_property
     def assignments(self) -> Assignments:
         """What the program assigns to which names."""
         return Assignments(self.graph.code)

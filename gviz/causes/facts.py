@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
 from gviz.causes.diagnosis import Cause, Diagnosis, Lines, in_code
 from gviz.causes.fixes import FROM_NUMBERS
-from gviz.causes.syntax import calls_of, parse
+from gviz.causes.syntax import calls_of, parse, statements_at
 from gviz.graphs import GraphCut, TensorRow
 from gviz.graphs.numbers import Numbers
 from gviz.passes.elements import has_only
@@ -140,6 +140,24 @@ class TensorFacts:
     def is_of_other_call(self) -> bool:
         """Whether calls of backward have brought it gradients, none of them made where that of the root was."""
         return self.history.brought is not None and not self.history.is_same_call
+
+    @property
+    def is_written_by_program(self) -> bool:
+        """Whether the program has written it, and no step of an optimizer: as a moving average, or a copy of others."""
+        return self.history.is_updated and not self.history.steps
+
+    @property
+    def is_cut_in_turns(self) -> bool:
+        """Whether steps have trained it, and what cuts it off now stands under a condition, as in each second pass."""
+        around = [
+            one
+            for cut in self.cuts[:1]
+            for one in statements_at(self.case.graph.code, self.case.line_in_text(self.case.line_of(cut.place)))
+        ]
+        switches = {cut.switch for cut in self.cuts if "set_grad_enabled(" in cut.switch}
+        return bool(self.history.steps) and (
+            any(isinstance(one, ast.If) for one in around) or not switches <= {"torch.set_grad_enabled(False)"}
+        )
 
     @property
     def is_frozen_in_optimizer(self) -> bool:

@@ -19,13 +19,14 @@ from gviz.causes.cuts import (
 )
 from gviz.causes.diagnosis import CLASS, Cause, Diagnosis, Lines, first_true
 from gviz.causes.facts import TensorFacts
-from gviz.causes.syntax import has, parse, parts_of_sum, statements, statements_at
-from gviz.causes.training import made_text
-from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, Moment, Unlisted
+from gviz.causes.syntax import calls_of, has, parse, parts_of_sum, statements, statements_at
+from gviz.causes.training import IN_TURNS, made_text
+from gviz.graphs import AT_BACKWARD, LEFT_OUT, MADE_LATER, NO_HISTORY, RETURNED, GraphCut, Moment, TensorRow, Unlisted
+from gviz.passes.part import SAME_NUMBERS
 from gviz.text import joined
 from gviz.trace.switches import LIBRARY
 
-GRADIENT = re.compile(r"([\w.\[\]'\"]+)\.grad\b(?!\s*\()")
+GRADIENT = re.compile(r"([\w.\[\]'\"]+)(?<!autograd)\.grad\b(?!\s*\()")
 """A use of ``.grad``, and not of ``torch.autograd.grad``: of which tensor."""
 
 SEVERAL = "has more than one element, and needs a gradient to start with"
@@ -59,8 +60,12 @@ def took_name(facts: TensorFacts) -> bool:
         and (own or not names)
         and (is_reused or not sources.isdisjoint((row.name, older)))
     )
+    around = statements_at(facts.case.graph.code, facts.case.line_in_text(facts.lines))
+    others = {name for one in around if isinstance(one, ast.For) for name in fixes.targets_of(one)}  # a sum of them
     is_own = (row.leaves or row.broken is not None) and any(
-        (row.leaves and is_reused) or fixes.may_be(one, row.name) or row.name.startswith(f"{one}[")
+        (row.leaves and is_reused and one not in others)
+        or fixes.may_be(one, row.name)
+        or row.name.startswith(f"{one}[")
         for one in GRADIENT.findall(code)
     )
     return is_later or is_newer or bool(is_own)
@@ -81,9 +86,13 @@ def is_lost(facts: TensorFacts) -> bool:
 
 
 def has_replaced(facts: TensorFacts) -> bool:
-    """Return whether a module has got a leaf that no optimizer has, as large as one in the graph without a name now."""
+    """Return whether a module has got a leaf that no optimizer has, as large as one in the graph without a name now.
+
+    Nor has one that: what optimizers have trained is replaced after that, as by what is to be kept.
+    """
     return facts.history.put_in is not None and any(
-        one.kind == "leaf" and (one.name or "leaf ").startswith("leaf ") and one.shape == facts.row.shape
+        (one.kind == "leaf" and (one.name or "leaf ").startswith("leaf ") and one.shape == facts.row.shape)
+        and one.name not in facts.case.optimized
         for one in facts.case.shown.nodes
     )
 
@@ -91,7 +100,7 @@ def has_replaced(facts: TensorFacts) -> bool:
 def overwritten(facts: TensorFacts) -> Cause:
     """Return the cause for a name that stands for another tensor than the leaf that has the gradient."""
     case, name, is_leaf = facts.case, facts.name, facts.row.is_leaf
-    call = "backward" if ".backward(" in case.graph.code or not case.graph.code else "autograd.grad"
+    call = "backward" if ".backward(" in case.text or not case.text else "autograd.grad"
     what = f"{name} is another leaf than {call} knew"
     lines = case.line_of(facts.history.put_in)
     if has_replaced(facts) and fixes.assigned_in(case.code_of(lines)):  # and not by what takes a constraint away
@@ -116,7 +125,7 @@ def overwritten(facts: TensorFacts) -> Cause:
     is_again = any(  # in the next run of a loop
         isinstance(one, ast.For | ast.While) for one in statements_at(case.graph.code, case.line_in_text(facts.lines))
     )
-    is_summed = is_again and not re.search(r"zero_grad|\.grad\.(zero_|fill_|data)|\.grad = ", case.graph.code)
+    is_summed = is_again and not re.search(r"zero_grad|\.grad\.(zero_|fill_|data)|\.grad = ", case.text)
     write = (
         f"{'with torch.no_grad(): ' * (facts.reason != 'no_grad')}{in_place or f'write into {name} in place'}"
         f"{'; and set its .grad to None after it, as backward() adds to it' * is_summed}"
@@ -255,7 +264,7 @@ def outside(facts: TensorFacts, head: str = "") -> Cause | None:
     )
     if cut.reason == "frozen" and "the lines" in mend:  # which freeze others, too
         mend = f"{mend}; or, for {facts.name} alone, {facts.in_code}.requires_grad_() before it is used again"
-    if cut.reason == "frozen" and facts.history.is_updated and (case.stop is None or not facts.history.is_optimized):
+    if cut.reason == "frozen" and facts.is_written_by_program and (case.stop is None or not facts.history.is_optimized):
         twin = case.twins.get(facts.name, "")
         how = f"; {twin} is the same tensor" if twin else ", as a moving average or a copy of others"
         apart = f"let {twin} be a tensor of its own, as copy.deepcopy() makes one, if they are to be two; else "
@@ -324,15 +333,17 @@ def made_parameter(facts: TensorFacts, unlisted: Unlisted) -> tuple[Lines, str]:
 
 
 def not_listed(facts: TensorFacts) -> Cause | None:
-    """Return the cause for a tensor with a gradient that no ``parameters()`` lists; None for any other."""
-    unlisted, moment = facts.row.unlisted, facts.row.moment
+    """Return the cause for a gradient of a tensor that no ``parameters()`` lists, and that nothing uses; else None."""
+    unlisted, moment, history = facts.row.unlisted, facts.row.moment, facts.history
     return (
         facts.cause(
             "no parameter",
             f"{facts.name} has a gradient, but {no_parameter(unlisted)}: an optimizer of these leaves it as it is",
             *made_parameter(facts, unlisted),
         )
-        if unlisted is not None and (moment is None or moment.numbers in (None, facts.row.numbers))
+        if unlisted is not None
+        and (moment is None or moment.numbers in (None, facts.row.numbers))
+        and not (history.is_optimized or history.was_used)
         else None
     )
 
@@ -427,23 +438,48 @@ def beside_functions(facts: TensorFacts) -> Cause:
     )
 
 
+def not_trained(facts: TensorFacts, what: str, lines: Lines, mend: str, module: str = "") -> Cause:
+    """Return the cause for a leaf that the root is not to train: an optimizer does not, or the program writes it.
+
+    Args:
+        facts: of the leaf.
+        what: that no gradient comes to it, with the cause.
+        lines: of that.
+        mend: what to write if it is to be trained.
+        module: that is beside the root as a whole; "" for none.
+    """
+    beside = first_true(
+        (module, f"so it is with all of {module}, as of a teacher or a target: {facts.case.root_name} trains others"),
+        (facts.history.is_updated, "the program writes it itself, as a moving average or a copy of other weights"),
+        (True, f"no optimizer that steps has {facts.name}"),
+    )
+    mend = f"none, unless {module or facts.name} is to be trained: {mend}"
+    return facts.cause("not trained", f"{what}; {beside}", lines, mend)
+
+
 def cut_off(facts: TensorFacts) -> Cause:
     """Return the cause for a leaf that cuts have taken off the root."""
     case, name, root = facts.case, facts.name, facts.case.root_name
     (lines, mend), what = facts.at_cuts, f"no gradient comes from {root} to {name}: {facts.clause_of_cuts}"
-    if case.has_run and (module := module_beside(facts)):
-        return facts.cause(
-            "not trained",
-            f"{what}; so it is with all of {module}, as of a teacher or a target: {root} trains others",
-            lines,
-            f"none, unless {module} is to be trained: {mend}",
-        )
-    if facts.history.is_optimized and case.has_idle_optimizer:
+    unlisted, history, has_backward = facts.row.unlisted, facts.history, case.has_run or case.is_beside_run
+    if module := module_beside(facts) if has_backward else "":
+        return not_trained(facts, what, lines, mend, module)
+    is_fault = unlisted or history.put_in or history.copied or case.has_idle_optimizer or not case.has_run
+    is_kept = history.is_optimized is False or (facts.is_written_by_program and history.is_optimized)
+    if is_kept and history.autograd_grad is None and not is_fault:
+        return not_trained(facts, what, lines, mend)
+    used = {*map(ast.unparse, fixes.roots_in(parse(case.graph.code)))} | {cut.source for cut in facts.cuts}
+    lost = [one for one in results_beside(facts, {*case.root_row.leaves} if case.root_row else set()) if not one.shape]
+    is_of_others = all(cut.call == "detach" for cut in facts.cuts)  # which is meant, then
+    if lost and history.is_optimized and is_of_others and lost[0].name not in used:
+        what = f"{what}; {lost[0].name}, which is made from it, is not used by {root}"
+        mend = f"use {lost[0].name} where {root} is computed, if that is to train {name}; else {mend}"
+        lines = (*lines, *case.line_of(lost[0].place))
+    if history.is_optimized and case.has_idle_optimizer:
         what = f"{what}; the optimizer has {name}, and nothing that {root} is made from"
         mend = f"{mend}; or, if {name} is not to be trained, give the optimizer what {root} is to train"
-    elif facts.cuts[0].reason == "no_grad" and not facts.history.is_optimized:
+    elif facts.cuts[0].reason == "no_grad" and not history.is_optimized:
         mend = f"{mend}; or, if it is not to be trained, call {facts.in_code}.requires_grad_(False)"
-    unlisted = facts.row.unlisted
     if unlisted is not None and facts.row.requires_grad:
         own, more = made_parameter(facts, unlisted)
         what, lines, mend = f"{what}; besides, {no_parameter(unlisted)}", (*lines, *own), f"{mend}; and {more}"
@@ -455,10 +491,12 @@ def cut_off(facts: TensorFacts) -> Cause:
         mend,
         f"if torch.autograd.grad alone is to use {name}"
         if facts.history.autograd_grad is not None and facts.history.is_optimized is False
+        else IN_TURNS
+        if facts.is_cut_in_turns
         else "if nothing is to be trained"  # as where a model predicts
         * (
             not is_trained
-            and ".backward(" not in case.graph.code
+            and ".backward(" not in case.text
             and all("no_grad" in one.switch or "inference" in one.switch for one in facts.cuts)
         ),
     )
@@ -470,24 +508,26 @@ def module_beside(facts: TensorFacts) -> str:
     It may be in a module, or in an object, of which the graph has others, if an optimizer has those alone.
     "" for a leaf that is in no module, for one of a module that the root trains a part of, and where what was cut off
     is made from a leaf of the graph as well: such a cut is hardly meant, nor one by a library, as in
-    ``Normal.sample()``. "" too for a leaf that an optimizer has, which never got a gradient; and, where no optimizer
-    tells what is trained, if what is cut off goes on into the graph, as of an encoder.
+    ``Normal.sample()``. "" too for a leaf that an optimizer has, which never got a gradient, unless the program writes
+    it itself, as a moving average; and, where no optimizer tells what is trained, if what is cut off goes on into the
+    graph, as of an encoder.
     """
     is_optimized = facts.history.is_optimized
+    is_apart = is_optimized is False or facts.is_written_by_program
     leaves = [
         node.name or ""
         for node in facts.case.shown.nodes
         if node.kind == "leaf"  # a root that is one trains nothing; a teacher has no part in an optimizer
-        and (node.id not in facts.case.shown.roots or is_optimized is False)
+        and (node.id not in facts.case.shown.roots or is_apart)
     ]
     parts, behind = facts.name.split("."), {name for cut in facts.cuts for name in cut.leaves}
-    most = len(parts) if is_optimized is False else min(2, len(parts))  # self.target, of an agent
+    most = len(parts) if is_apart else min(2, len(parts))  # self.target, of an agent
     modules = [".".join(parts[:count]) for count in range(1, most)]
     module = next((one for one in modules if not any(name.startswith(f"{one}.") for name in leaves)), "")
     new_leaf = r"requires_grad=True|Parameter\(" + r"|requires_grad_\(" * (is_optimized is None)
     is_meant = all(
         (
-            is_optimized is False
+            is_apart
             or any(
                 one.reason in ("detached", "no_grad") and facts.name in one.leaves
                 for one in (cut, *(facts.case.graph.breaks if cut.reason == "no derivative" else ()))
@@ -498,7 +538,7 @@ def module_beside(facts: TensorFacts) -> str:
         and not re.search(new_leaf, facts.case.code_of(facts.case.line_of(cut.place)))
         for cut in facts.cuts  # a new leaf is to mend it; an index may be one of what was cut off on purpose
     )
-    is_free = not is_optimized and (is_optimized is False or all(cut.switch != LIBRARY for cut in facts.cuts))
+    is_free = is_apart or (not is_optimized and all(cut.switch != LIBRARY for cut in facts.cuts))
     return module if leaves and behind.isdisjoint(leaves) and is_meant and is_free else ""
 
 
@@ -518,16 +558,10 @@ def no_path(facts: TensorFacts) -> Cause:
         )
     elif history.is_optimized and case.has_idle_optimizer:
         mend = f"{mend}; or give the optimizer, which has nothing that {root} is made from, what {root} is to train"
-    if history.is_optimized or (history.is_optimized is None and not history.is_updated):
+    is_to_be = not facts.is_written_by_program if history.is_optimized else history.is_optimized is None
+    if is_to_be and (history.is_optimized or not history.is_updated):
         return facts.cause("no path", what, lines, mend)
-    return facts.cause(
-        "not trained",
-        f"{what}; the program writes it itself, as a moving average or a copy of other weights"
-        if history.is_updated
-        else f"{what}; no optimizer that steps has {name}",
-        lines,
-        f"none, unless {name} is to be trained: {mend}",
-    )
+    return not_trained(facts, what, lines, mend)
 
 
 def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tuple[str, Lines, str]:
@@ -542,12 +576,7 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     what, mend = f"{root} is not made from {name}", f"use {name} where {root} is computed"
     if facts.cuts:
         return f"{what}: {facts.clause_of_cuts}", *facts.at_cuts
-    uses = (
-        other
-        for other in reversed(case.rows.values())
-        if name in other.leaves and not (leaves and leaves <= {*other.leaves})
-    )
-    if last := next(uses, None):
+    if last := next(iter(results_beside(facts, leaves)), None):
         what = f"{what}: {last.name} is, and {root} does not use it"
         return what, case.line_of(last.place), f"use {last.name} where {root} is computed, or in a loss of its own"
     if (cut := facts.last_cut) and not facts.history.brought:  # what another backward goes through needs none of it
@@ -562,14 +591,28 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     return f"{what}: there is no path between them", since or facts.lines, mend
 
 
+def results_beside(facts: TensorFacts, leaves: AbstractSet[str]) -> list[TensorRow]:
+    """Return the results that are made from a leaf, and not from all leaves of a root: the last one first."""
+    rows = [row for row in reversed(facts.case.rows.values()) if facts.name in row.leaves]
+    return [row for row in rows if not (leaves and leaves <= {*row.leaves})]
+
+
 def bias_beside_derivatives(facts: TensorFacts) -> Cause | None:
-    """Return the cause for a bias that has no part in a root of derivatives, as the weight beside it has; else None."""
+    """Return the cause for a bias that has no part in a root of derivatives, as the weight beside it has; else None.
+
+    The root has the weight of derivatives alone: an operation of the forward pass would have had the bias, too.
+    """
     case, name, root = facts.case, facts.name, facts.case.root_name
     weight = case.rows.get(re.sub(r"\bbias$", "weight", name))
     is_second = any(row.history.autograd_grad is not None for row in case.rows.values()) or any(
         "BackwardBackward" in node.label for node in case.shown.nodes
     )
-    if weight is None or not is_second or not case.is_reached(weight):
+    is_of_result = any(
+        node.module is not None and f"{node.module.path}.bias" == name and not SAME_NUMBERS.fullmatch(node.label)
+        for node in case.shown.nodes
+        if node.kind == "operation"
+    )
+    if weight is None or is_of_result or not is_second or not case.is_reached(weight):
         return None
     return facts.cause(
         "no path",
@@ -596,7 +639,8 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
         and (cut.is_summand or cut.added_to)
         and not (is_through and (cut.reason == "no derivative" or is_straight_through(case, cut)))
     )
-    if cut := min(cuts, key=lambda one: one.reason == "no_grad", default=None):  # a block may be meant more
+    order = ("detached", "frozen", "no_grad", "no derivative")  # a block may be meant more, and a choice most
+    if cut := min(cuts, key=lambda one: order.index(one.reason), default=None):
         lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
         if cut.call != "grad" and cut.reason != "no derivative":  # it is written that it has no graph
             mend = f"none{'' if takes_from_earlier(case, cut) else f', if it is to be one; else {mend}'}"
@@ -731,7 +775,7 @@ def is_forgotten(facts: TensorFacts) -> bool:
     return (facts.history.autograd_grad is not None and not case.nodes) or (
         bool(facts.history.is_optimized)
         and not case.has_run
-        and not re.search(r"\.backward\(|(?<!\w)grad\(", case.graph.code)
+        and not re.search(r"\.backward\(|(?<!\w)grad\(", case.text)
         and not any(is_left_off(case, cut) for cut in facts.cuts)
     )
 
@@ -760,7 +804,7 @@ def not_run(facts: TensorFacts) -> Cause:
             f"in {facts.closure}, which step() calls for the gradients, call backward() on what it returns",
         ),
         (
-            ".backward(" in case.graph.code,
+            ".backward(" in case.text,
             (
                 "let the program come to its backward(), and let an error of it be seen:"
                 " as it ran, it did not, or that failed"
@@ -804,19 +848,24 @@ def returned(facts: TensorFacts, lines: Lines, mend: str) -> Cause:
         lines: the line of the call.
         mend: what to write if it is not meant.
     """
-    case, line, code = facts.case, facts.case.code_of(lines), facts.case.graph.code
+    case, code = facts.case, facts.case.text
+    calls = [(one, ast.unparse(call)) for one in statements(case.code_of(lines)) for call in calls_of(one, "grad")]
     if (
-        (
-            not line.startswith("return ")
-            and not any(len(re.findall(rf"\b{re.escape(one)}\b", code)) > 1 for one in fixes.assigned_in(line))
+        any(
+            isinstance(one, ast.Assign) or ast.unparse(one).startswith(call)
+            for one, call in calls
+            if not any(len(re.findall(rf"\b{re.escape(name)}\b", code)) > 1 for name in fixes.targets_of(one))
         )
         or case.stop is not None
-        or facts.history.is_optimized
+        or (facts.history.is_optimized and not facts.history.steps)
         or (GRADIENT.search(code) and not facts.history.is_updated)  # that of others
     ):
         return facts.cause("backward not run", RETURNS, lines, mend)
+    what = (
+        f"writes {facts.name} itself" if not facts.history.steps else f"gives step() a gradient of {facts.name} itself"
+    )
     return (
-        facts.cause("ok", f"{RETURNS}; the program writes {facts.name} itself", lines)
+        facts.cause("ok", f"{RETURNS}; the program {what}", lines)
         if facts.history.is_updated
         else facts.cause("not trained", RETURNS, lines, mend, "if the program uses what it returns")
     )
@@ -829,12 +878,18 @@ def left_out(facts: TensorFacts) -> Cause | None:
         return returned(facts, case.line_of_backward, case.call_of_backward)
     if not state.startswith(LEFT_OUT):
         return None
+    is_of_module = facts.node is not None and facts.node.module is not None and not facts.history.is_optimized
+    if is_of_module and facts.history.grad_of_others and not any(row.history.is_updated for row in case.rows.values()):
+        return beside_functions(facts)
     call = state.removeprefix(LEFT_OUT).rpartition(", line")[0]
+    is_of_other_turn = bool(facts.history.steps) and (facts.grad is None or facts.is_zero)
     return facts.cause(
-        "no gradient",
-        f"{call} was asked for the gradients of other tensors: {name} is not among its inputs",
+        "cleared" if is_of_other_turn else "no gradient",
+        f"{call} was asked for the gradients of other tensors: {name} is not among its inputs"
+        + "; steps have used those that earlier calls have brought it" * is_of_other_turn,
         case.line_of_backward,
         f"add {name} to {f'its inputs, or {case.call_of_backward}' if call.startswith('autograd.grad') else 'inputs='}",
+        "if it is to have its gradients in turns" * is_of_other_turn,
     )
 
 

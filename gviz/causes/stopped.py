@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from gviz.causes import fixes
-from gviz.causes.assignments import assigned_pairs, line_numbers
+from gviz.causes.assignments import assigned_pairs, line_numbers, own_parts
 from gviz.causes.cuts import cuts_to_blame, detached_in, detached_values
 from gviz.causes.diagnosis import (
     NO_GRAPH,
@@ -217,7 +217,7 @@ def is_past_backward(facts: TensorFacts, stop: Stop) -> bool:
     case, history, owners = facts.case, facts.history, facts.name.split(".")[:-1] or [facts.name]
     is_reading = GRADIENT.search(stop.code) is not None or "clip_grad" in stop.code
     is_read = is_reading and not {*owners}.isdisjoint(re.findall(r"\w+", stop.code))
-    is_of_grad = ".backward(" in case.graph.code and "backward" not in case.code_of(case.line_of_backward)
+    is_of_grad = ".backward(" in case.text and "backward" not in case.code_of(case.line_of_backward)
     is_met = history.arrivals or not history.is_optimized or case.is_reached(facts.row)
     return case.graph.backward is not None and bool(is_read or (is_met and not is_of_grad))
 
@@ -245,7 +245,9 @@ def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
     anew = f"make {target} without requires_grad, if it is to hold what is computed" + "".join(
         f" from {one}" for one in taken[:1]
     )
+    is_of_loop = any(target in fixes.targets_of(one) for one in case.assignments.lines if isinstance(one, ast.For))
     mend = first_true(
+        (is_of_loop, under),  # over parameters, as a moving average is written
         (is_variable, f"{better}; with another name for the result, if {target}.grad is to be read"),
         (not target, WRITE_ANEW),
         (taken, anew),
@@ -316,19 +318,28 @@ def not_scalar(facts: TensorFacts, _: Stop) -> Cause:
 @lru_cache(maxsize=1)  # all tensors of a graph ask the same
 def gradient_read(case: Diagnosis) -> TensorRow | None:
     """Return the leaf whose ``.grad`` is what a backward found without a graph, or in what that is computed of."""
-    roots = fixes.roots_in(parse(case.stop.code)) if case.stop is not None and NO_GRAPH in case.stop.message else []
-    texts = {ast.unparse(one) for one in roots}
-    pairs = (pair for one in case.assignments.lines if texts for pair in assigned_pairs(one))
-    values = [*roots, *(value for value, to in pairs if ast.unparse(to) in texts)]
-    parts = [one for value in values for one in ast.walk(value) if isinstance(one, ast.Attribute)]
-    read = {ast.unparse(one.value) for one in parts if fixes.is_gradient(one)}
-    return next((row for row in case.graph.tensors if in_code(row.name) in read and row.history.brought), None)
+    if case.stop is None or NO_GRAPH not in case.stop.message:
+        return None
+    ends, roots = {place.line for place, _ in case.line_of_stop}, fixes.roots_in(parse(case.stop.code))
+    read = {
+        ast.unparse(node.value)
+        for one in case.assignments.lines
+        for node in own_parts(one)
+        if isinstance(node, ast.Attribute) and fixes.is_gradient(node)
+        if one.lineno in ends
+        or not {*map(ast.unparse, roots)}.isdisjoint(fixes.targets_of(one))
+        or (not case.graph.breaks and any(step.is_result for step in case.assignments.way(one, node, ends, ends)))
+    }
+    brought = [row for row in case.graph.tensors if row.history.brought]
+    named = [row for row in brought if in_code(row.name) in read]
+    return next(iter(named or (brought if read - case.rows.keys() else [])), None)  # p of a loop may be any
 
 
 def of_gradient(facts: TensorFacts, stop: Stop, leaf: TensorRow) -> Cause | None:
     """Return the cause for a root that is the gradient of a leaf, or computed of it; None for what it is not about."""
     case, lines = facts.case, facts.case.line_of(leaf.history.brought)
-    if facts.name not in (leaf.name, *map(ast.unparse, fixes.roots_in(parse(stop.code)))):
+    is_for_it = facts.history.is_optimized and facts.grad is None
+    if facts.name not in (leaf.name, *map(ast.unparse, fixes.roots_in(parse(stop.code)))) and not is_for_it:
         return None
     grad = f"{in_code(leaf.name)}.grad"
     better = fixes.with_keyword(case.code_of(lines), ("backward",), "create_graph", value=True) or "create_graph=True"
@@ -403,12 +414,18 @@ def never_required_root(facts: TensorFacts, root: TensorRow | None, name: str) -
     better = (outside(leaf) or never_required(leaf)) if leaf is not None else Cause("", "", "", (), several)
     if beside := beside_data(case):
         better = Cause(name, "", *beside_root(beside[0], set(), name or "the root"))
-    what = f"backward did not run: nothing that {name if root else 'the root'} is made from requires a gradient"
+    is_alone = facts.row is root or len(ways_lost(case)) < 2  # else others require one, and were cut off
+    nothing = (
+        f"nothing that {name if root else 'the root'} is made from"
+        if is_alone
+        else f"{name} has no graph, and {facts.name}"
+    )
+    what = f"backward did not run: {nothing} requires {'a' if is_alone else 'no'} gradient"
     return facts.cause(
         "frozen root",
         what,
         (*case.line_of_stop, *better.lines),
-        f"if {name} is to train {facts.name}: " * (facts.row is not root and len(ways_lost(case)) > 1) + better.mend,
+        f"if {name} is to train {facts.name}: " * (not is_alone) + better.mend,
     )
 
 
@@ -449,7 +466,8 @@ def is_inside(case: Diagnosis, cut: GraphCut, other: GraphCut) -> bool:
 def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
     case, links = facts.case, links_of(facts.case)
-    asked_at = next(filter(None, (one.history.autograd_grad for one in case.graph.tensors)), None)
+    asked = (one.history.autograd_grad for one in case.graph.tensors if case.is_reached(one))
+    asked_at = next(filter(None, asked), None)
     if asked_at and not case.graph.earlier_runs:
         what, more = "torch.autograd.grad went through this graph before, and freed it", case.line_of(asked_at)
         mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"

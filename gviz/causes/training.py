@@ -18,6 +18,10 @@ BEFORE_EACH = "call zero_grad(), or {}.grad = None, before each backward()"
 """What to do about a gradient that is still there."""
 
 
+IN_TURNS = "if some passes alone are to train it"
+"""When that a pass brings no gradient is as it should be, though earlier ones have."""
+
+
 # ---------------------------------------------------------------- taken away
 def why_cleared(facts: TensorFacts) -> str:
     """Return when a gradient was taken away, if that is right: after its use, or where nothing trains its tensor by it.
@@ -93,6 +97,7 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
             f"an earlier run of this backward() has brought {facts.name} a gradient: this time comes none:"
             f" {facts.clause_of_cuts}",
             *facts.at_cuts,
+            IN_TURNS * facts.is_cut_in_turns,
         )
     if is_unused(facts):
         return not_used(facts) if facts.history.is_optimized else None
@@ -276,7 +281,7 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
         ),
     )
     is_bound_scaled = place == history.clipped_scaled and any(
-        "get_scale(" in line and "print(" not in line for line in facts.case.graph.code.splitlines()
+        "get_scale(" in line and "print(" not in line for line in facts.case.text.splitlines()
     )
     meant, lines = "if its bound is multiplied by the scale, too" * is_bound_scaled, facts.case.line_of(place)
     return cause.besides(what, lines, mend) if cause.is_wrong else facts.cause(verdict, what, lines, mend, meant)
@@ -377,7 +382,7 @@ def accumulated(facts: TensorFacts) -> Cause:
         (facts.closure, f"in {facts.closure}(), before each backward()"),
         (history.is_optimized and 0 < (history.steps or 0) < history.arrivals, "after each step()"),
         (
-            history.used_sum and facts.case.graph.code.count(".backward(") > 1,
+            history.used_sum and facts.case.text.count(".backward(") > 1,
             "before the first backward() for each step()",
         ),
         (history.is_stale and history.is_optimized is None, "after each update"),

@@ -78,7 +78,7 @@ WITHOUT_GRADIENT = (
     Verdict(
         lambda one: (
             one.history.grad_of_others
-            and not (one.history.is_optimized or one.case.stop or ".backward(" in one.case.graph.code)
+            and not (one.history.is_optimized or one.case.stop or ".backward(" in one.case.text)
         ),
         missing.beside_functions,
     ),

@@ -315,7 +315,7 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         first_true(
             (
                 sign == "multi_margin_loss" or is_hinge(case, source if sign == "**" else first),
-                "if it is a margin that all examples keep",
+                "if it is a margin that all examples keep, or free bits",
             ),
             (sign == "nll_loss" and has_others(case), "if all targets are to be ignored, or of weight 0"),
             (True, ""),
@@ -324,11 +324,15 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
 
 
 def is_hinge(case: Diagnosis, node: Node) -> bool:
-    """Return whether an operation may be the margin of a loss: it makes 0 of what is below; all is only added up."""
+    """Return whether an operation may be the margin of a loss, or free bits: a floor of what is only added up."""
     sign, above, options = sign_in_program(node), case.above(node), node.recorded.options
-    is_at_0 = options.get("max", "None") == "None" and re.fullmatch(r"-?0(\.0*)?", options.get("min", ""))
+    ways = case.shown.inputs[node.id]
+    is_positive = all((one := noted_value(case, case.nodes[way.source])) and one.summary.smallest >= 0 for way in ways)
+    is_at_0 = re.fullmatch(r"-?0(\.0*)?", options.get("min", ""))
+    is_floor = options.get("max", "None") == "None" and (is_at_0 or (is_positive and "min" in options))
+    is_floor = is_floor or (sign == "maximum" and is_positive and len(ways) == 1)
     may_be = sign in ("clamp", "maximum") or (sign == "relu" and above != [])
-    return bool(is_at_0 or (may_be and all(has_only(one, 0.0) for one in case.root_values))) and all(
+    return bool(is_floor or (may_be and all(has_only(one, 0.0) for one in case.root_values))) and all(
         sign_in_program(one) in ADDED_UP
         or SAME_NUMBERS.fullmatch(one.label)
         or math.prod(size_of(one.grad.arrived)) == 1

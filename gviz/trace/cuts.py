@@ -138,7 +138,11 @@ class OutsideGraph:
         if not records:
             return call._replace(frozen=frozen, is_closed=not is_open) if frozen else call
         first = min(  # an index says only which of the numbers are taken that another one tells of
-            (one for one in records if one.cuts),
+            (
+                one
+                for one in (records[:-1] if earlier and not inside else records)  # this call has cut off nothing, then
+                if one.cuts
+            ),
             key=lambda one: (
                 one.reason == "no derivative"
                 and any(

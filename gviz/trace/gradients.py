@@ -265,7 +265,7 @@ class Gradients(Observer):
         if any("clip_grad" in one.f_code.co_name for one, _ in islice(walk_stack(frame), 3)):
             place = (call := self.frames.note_call("clip_grad", is_new=False)) and call.place
             if record.cleared_at is not None or not record.chain:
-                record.clips[place] += 1
+                record.clips.update([place] * (record.cleared_in == self.calls.total()))  # no backward has run since
             elif record.was_used:
                 with self.listener.quiet():
                     record.before_clip = place, numbers(leaf.grad)

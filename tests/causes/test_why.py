@@ -1024,7 +1024,7 @@ y.backward()
 """,
         "zero",
         [4],
-        f"none, if it is a margin that all examples keep; else {MENDS_OF_ZERO['relu']}",
+        f"none, if it is a margin that all examples keep, or free bits; else {MENDS_OF_ZERO['relu']}",
     ),
     "not_run": (
         "w",
@@ -1878,7 +1878,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        f"none, if it is a margin that all examples keep; else {MENDS_OF_ZERO['clamp']}",
+        f"none, if it is a margin that all examples keep, or free bits; else {MENDS_OF_ZERO['clamp']}",
     ),
     "hinge_of_several_examples_by_maximum": (
         "w",
@@ -1890,7 +1890,7 @@ loss.backward()
 """,
         "zero",
         [3],
-        "none, if it is a margin that all examples keep; else give maximum inputs where its derivative is not 0",
+        "none, if it is a margin that all examples keep, or free bits; else give maximum inputs where its derivative is not 0",
     ),
     "a_loss_beside_the_one_that_is_trained_is_only_shown": (
         "aux.weight",

@@ -591,7 +591,8 @@ WIDEN = (
 )
 
 MARGIN_OF_SQUARES = (
-    "none, if it is a margin that all examples keep; else its input is 0, where x ** n has no slope, or n is 0: see what makes"
+    "none, if it is a margin that all examples keep, or free bits; else its input is 0, where x ** n has no slope, or n is 0: see what"
+    " makes"
     " it so"
 )
 
@@ -719,7 +720,7 @@ nn.init.constant_(net.bias, 50.0)
 loss = (1 - net(torch.randn(4, 3))).clamp(min=0).squeeze(1).mean() + 0.1 * net.bias.pow(2).sum()
 """,
         [7],
-        f"none, if it is a margin that all examples keep; else {WIDEN}",
+        f"none, if it is a margin that all examples keep, or free bits; else {WIDEN}",
     ),
     "squares of margins beside another loss": (
         "net.weight",
@@ -824,7 +825,7 @@ nn.init.constant_(net.bias, 10.0)
 loss = F.hinge_embedding_loss(net(torch.randn(5, 3)), -torch.ones(5, 1)) + net.bias.pow(2).sum()
 """,
         [7],
-        "none, if it is a margin that all examples keep; else give it inputs above its bound",
+        "none, if it is a margin that all examples keep, or free bits; else give it inputs above its bound",
     ),
     "a where whose other side is cut off": (
         "net.weight",
