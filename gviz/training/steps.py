@@ -356,7 +356,7 @@ class Steps(Observer):
         self.pending = Pending(optimizer, number, own, norms, before, has_closure)
         if self.used is not None and self.not_cleared and self.used[1] in own:
             grad = own[self.used[1]].grad
-            if grad is self.used[0]() and grad._version > self.used[2]:  # noqa: SLF001 - PyTorch's own name
+            if grad is not None and grad is self.used[0]() and grad._version > self.used[2]:  # noqa: SLF001 - PyTorch's own name
                 line = path_and_line(self.not_cleared)
                 what = (
                     f"the gradients that an earlier step had used, as of {self.used[1]}, were there when backward() ran"

@@ -630,6 +630,18 @@ def test_an_exploding_rnn_is_found_when_it_overflows_and_the_growth_is_told(torc
     assert "has grown from" in finding.what
 
 
+def test_gradients_that_are_cleared_between_backward_and_step_stop_no_training(torch: Any) -> None:
+    model = network(torch, torch.nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with gviz.watch(model, every=1) as log:
+        for step in range(3):
+            model(torch.ones(2, 4)).sum().backward()
+            if step:
+                optimizer.zero_grad()
+            optimizer.step()
+    assert "not cleared" not in kinds(log)
+
+
 def test_gradients_that_are_not_cleared_are_told_with_the_line_of_backward(torch: Any) -> None:
     log = train(torch, network(torch), clears=False, lr=1e-3)
     assert kinds(log) == ["not cleared"]
