@@ -185,8 +185,7 @@ class Trace(Observer):
             self.gradients.shared(args[0], result)
             remember(self.owners, result, (ref(args[0]), name))
         if name == "apply" and args[0].__name__ == CHECKPOINT:  # it runs a function where gradients are off
-            used = (part for one in args for part in modules_used(one))
-            args = (*(own for part in used for own in part.parameters()), *args[1:])
+            args = (*(own for one in args for part in modules_used(one) for own in part.parameters()), *args[1:])
             call = call._replace(name=CHECKPOINT)
         is_frozen = name == "requires_grad_" and args[1:] == (False,) and not self.outside.never_required(result)
         call = (
@@ -262,8 +261,9 @@ class Trace(Observer):
         try:
             if result.shape == ():
                 return tuple.__new__(Numbers, ((), "", elements_of((result.tolist(),)), None))
-            is_few = result.numel() <= FEW_ELEMENTS
-            is_wanted = is_few or (is_made and result.is_floating_point() and not all_finite(result))
+            is_wanted = result.numel() <= FEW_ELEMENTS or (
+                is_made and result.is_floating_point() and not all_finite(result)
+            )
             return numbers(result)._replace(dtype="") if is_wanted else None
         except RuntimeError:  # a tensor without numbers, or sizes: meta, fake, nested
             return None

@@ -363,14 +363,12 @@ class Gradients(Observer):
         None if there is none; one number in all places tells nothing, and a frozen parameter is to have no gradient.
         """
         own, parameter = numbers(leaf), self.listener.engine.nn.Parameter
-        others = [
-            (other, recall(self.records, other)) for one, _ in self.optimized.values() if (other := one()) is not None
-        ]
         return next(
             (
                 record.stepped_at
-                for other, record in others
-                if record is not None
+                for one, _ in [*self.optimized.values()]
+                if (other := one()) is not None
+                and (record := recall(self.records, other)) is not None
                 and (record.idle_steps and not record.steps)
                 and (other.requires_grad or not isinstance(other, parameter))
                 and own.summary.smallest != own.summary.largest
