@@ -372,8 +372,9 @@ def not_finite_itself(facts: TensorFacts) -> Cause | None:
     ends = (node.id,) if node is not None and is_so_yet else bad_before(facts)
     cause = not_finite_forward(case, facts.name, f"{facts.name} is {number}", ends)
     is_mask = number == "-inf" and not has_inf(facts.row.value) and not has_nan(facts.row.value)
-    others = (*case.root_values, *(edge.flow.handed for edge in case.shown.edges))
-    is_harmless = is_mask and case.has_run and all(map(is_finite, others))
+    is_harmless = (is_mask and case.has_run) and all(
+        map(is_finite, (*case.root_values, *(edge.flow.handed for edge in case.shown.edges)))
+    )
     meant = f"if {facts.name} is masked by it: {case.root_name} and all gradients are finite" * is_harmless
     return cause and facts.cause(cause.verdict, cause.what, cause.lines, cause.mend, meant)
 
@@ -501,15 +502,15 @@ def not_finite_forward(case: Diagnosis, name: str, what: str, ends: tuple[str, .
         return not_finite_input(case, name, what, first)
     number = first.value.not_finite if first.value is not None else ""
     them = number if number.removeprefix("-") != what.rpartition(" ")[2].removeprefix("-") else "of them"
-    is_by_0 = (
-        dict(first.recorded.held).get("other") == "0"
-        or (  # of a saved graph the quotient is not kept
-            not case.graph.code and any(has_zero(one.value) for one in operands_of(case, first)[-1:])
-        )
-    )
     origin = first_true(
         (
-            sign == "/" and is_by_0,
+            sign == "/"
+            and (
+                dict(first.recorded.held).get("other") == "0"
+                or (  # of a saved graph the quotient is not kept
+                    not case.graph.code and any(has_zero(one.value) for one in operands_of(case, first)[-1:])
+                )
+            ),
             "/ divides by 0, which gives nan or inf whatever is divided",
         ),
         (

@@ -762,9 +762,11 @@ def zero_text(case: Diagnosis, edge: Edge) -> str:
     )
     indices = [f"{own}{''.join(f'[{i}]' for i in at)} = {number:.4g}" for at, number in negatives]
     is_everywhere = sign not in MENDS_OF_ZERO and is_flat(target, edge.slot)
-    nothing = "picks no element" if sign in SELECTIONS else "has no elements"
     return first_true(
         (negatives, f"{sign}{place} has the derivative 0 at {inputs} ({joined(indices, MOST)})"),
-        (is_empty(target), f"{sign}{place} {nothing} of {name}"),
+        (
+            is_empty(target),
+            f"{sign}{place} {'picks no element' if sign in SELECTIONS else 'has no elements'} of {name}",
+        ),
         (True, f"the derivative of {sign}{place} for {name} is 0 {'everywhere' if is_everywhere else 'here'}"),
     )
