@@ -58,6 +58,11 @@ ONLY_PRINTED = re.compile(
 )
 """A line that only prints numbers, logs or keeps them, or decides by them: no loss is computed from them there."""
 
+DISCRETE = re.compile(
+    r"\b(Bernoulli|Categorical|OneHotCategorical|Multinomial|Poisson|Geometric|(Negative)?Binomial)\("
+)
+"""Distributions whose samples no gradient goes through: they have no rsample()."""
+
 MOST_CUTS = 6
 """Lines of an answer that cut off one leaf."""
 
@@ -111,7 +116,11 @@ def mend_of_cut(case: Diagnosis, cut: GraphCut) -> str:
         ),
         (
             is_unknown,
-            (is_unknown and fixes.through_library(without_other_cuts(case, cut) or code))
+            (
+                is_unknown
+                and not DISCRETE.search(case.text)
+                and fixes.through_library(without_other_cuts(case, cut) or code)
+            )
             or CUT_MENDS.get(cut.switch, ""),
         ),
         (is_left_off(case, cut), "write torch.set_grad_enabled(True) where gradients are wanted again"),

@@ -476,6 +476,9 @@ def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     elif not case.graph.code:
         what, more = f"the backward of another root went through a part of {case.root_name}'s graph, and freed it", ()
         mend = "add the two and call backward() once, or call the first with backward(retain_graph=True)"
+    elif (called := named_in(case.code_of(case.line_of_stop))) not in ("", case.root):  # another root is asked about
+        what, more = f"{called}.backward() went on into a graph that an earlier one had freed", ()
+        mend = f"gviz why SOURCE {facts.name} --root {called} tells what links the two"
     else:
         what, more = "backward ran twice through the same graph, and the first time freed it", ()
         is_same = any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
@@ -544,11 +547,12 @@ def linked(case: Diagnosis) -> tuple[str, Lines, str]:
     if owners and (last := fixes.roots_in(parse(code))):
         return what, lines, f"call backward() on {owners[0]} or on {ast.unparse(last[0])}, and not on both"
     own = {*case.rows[names[0]].leaves} if len(names) == 1 and names[0] in case.rows else set()
-    written = [
-        detached_in(case, names[0], one)
-        for one in sorted(names_called(case) & case.rows.keys() - {case.root})
-        if {*case.rows[one].leaves} > own > set()  # it trains others, too
-    ]
+    earlier = {
+        one for one in names_called(case) & case.rows.keys() - {case.root} if {*case.rows[one].leaves} > own > set()
+    }
+    if earlier and any(case.rows[one].history.steps for one in own & case.rows.keys()):
+        earlier = {named_in(code)}  # the earlier root is to train it, and this one others
+    written = [detached_in(case, names[0], one) for one in sorted(earlier)]
     detached, before = first_true(
         (any(written), (f"write {'; and '.join(filter(None, written))}, if it is to be a constant there", "the one")),
         (len(names) == 1, (f"take {names[0]}.detach() if it is to be a constant", "the one")),
@@ -621,13 +625,19 @@ def links_of(case: Diagnosis) -> list[Edge]:
     """
     nodes, flowing = case.nodes, [edge for edge in case.shown.edges if edge.flow.handed is not None]
     targets = {edge.target for edge in flowing}
-    reached = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in targets]
-    called = next((at for at in case.graph.earlier_runs if all(nodes[one.source].run <= at for one in reached)), 0)
+    last = [edge for edge in flowing if nodes[edge.source].kind == "operation" and edge.source not in targets]
+    called = next((at for at in case.graph.earlier_runs if all(nodes[one.source].run <= at for one in last)), 0)
     old = {node.id for node in nodes.values() if node.kind == "operation" and 0 < node.run <= called}
-    return sorted(
-        [edge for edge in case.shown.edges if edge.source in old and edge.target not in old] or reached,
-        key=lambda edge: -nodes[edge.source].run,
-    )
+    links = [edge for edge in case.shown.edges if edge.source in old and edge.target not in old] or last
+    freed = [
+        link
+        for link in links
+        if any(
+            nodes[one].state in LOST
+            for one in reached([link.source], lambda one: [edge.source for edge in case.shown.inputs[one]])
+        )
+    ]
+    return sorted(freed or links, key=lambda edge: -nodes[edge.source].run)  # others go into graphs that nobody freed
 
 
 def written_after_saving(facts: TensorFacts, stop: Stop) -> Cause:

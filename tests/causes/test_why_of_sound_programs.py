@@ -440,3 +440,50 @@ loss.backward()
 """
     cause = why(graph_of(tmp_path, program, engine), "body.weight")
     assert cause.what == "backward did not run: loss has no graph, and body.weight requires no gradient"
+
+
+ACTOR_AND_CRITIC = f"""\
+{HEAD}actor, critic = nn.Linear(4, 2), nn.Linear(4, 1)
+a_opt, c_opt = torch.optim.SGD(actor.parameters(), 0.1), torch.optim.SGD(critic.parameters(), 0.1)
+s, r = torch.randn(8, 4), torch.randn(8, 1)
+logp = actor(s).log_softmax(1)
+picked = logp.gather(1, torch.zeros(8, 1).long())
+adv = r - critic(s).exp()
+critic_loss = adv.pow(2).mean()
+actor_loss = -(picked * adv).mean()
+critic_loss.backward(); c_opt.step()
+actor_loss.backward(); a_opt.step()
+"""
+
+SHARED = f"""\
+{HEAD}enc, a, b = nn.Linear(4, 8), nn.Linear(8, 1), nn.Linear(8, 1)
+opt_a = torch.optim.SGD([*enc.parameters(), *a.parameters()], 0.1)
+opt_b = torch.optim.SGD(b.parameters(), 0.1)
+h = enc(torch.randn(8, 4)).tanh()
+loss_a = a(h).pow(2).mean()
+loss_a.backward(); opt_a.step()
+part = (b(h) - 1).pow(2).mean()
+loss_b = part + part.exp()
+loss_b.backward(); opt_b.step()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_links_two_graphs_was_freed_and_is_no_constant_of_the_loss_that_trains_it(
+    tmp_path: Path, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, ACTOR_AND_CRITIC, engine), "actor.weight")
+    assert (cause.verdict, "picked" in cause.mend) == ("second backward", False)
+    assert "take adv.detach() if it is to be a constant" in cause.mend
+    cause = why(graph_of(tmp_path, SHARED, engine), "enc.weight")
+    assert (cause.verdict, "loss_a = " in cause.mend) == ("second backward", False)
+    part = why(graph_of(tmp_path, SHARED, engine, roots=("part",)), "enc.weight")
+    assert part.mend == "gviz why SOURCE enc.weight --root loss_b tells what links the two"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sample_of_what_has_no_rsample_is_not_told_to_be_made_by_it(tmp_path: Path, engine: str) -> None:
+    program = f"{HEAD}enc = nn.Linear(4, 2)\nz = torch.distributions.{{}}.sample()\nloss = z.sum()\n"
+    normal, bernoulli = "Normal(enc(torch.ones(1, 4)), 1.0)", "Bernoulli(logits=enc(torch.ones(1, 4)))"
+    mends = [why(graph_of(tmp_path, program.format(one), engine), "enc.weight").mend for one in (normal, bernoulli)]
+    assert ["rsample()" in one for one in mends] == [True, False], mends
