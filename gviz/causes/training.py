@@ -275,7 +275,7 @@ def with_misplaced_call(facts: TensorFacts, cause: Cause) -> Cause:
             True,
             (
                 "not clipped",
-                f"this line has clipped the gradient of {name} before a GradScaler has divided it by its scale",
+                f"this line clips the gradient of {name} before a GradScaler has divided it by its scale",
                 "call unscale_() of the GradScaler before this line, with the optimizer that it steps",
             ),
         ),
@@ -487,9 +487,13 @@ def made_by_clipping(facts: TensorFacts) -> Cause:
 
 
 def given_by_program(facts: TensorFacts) -> Cause:
-    """Return that a gradient is one that the program itself has put there."""
+    """Return that a gradient is one that the program itself has put there, be it that backward has added to it."""
     return facts.cause(
-        "ok", f"{facts.name} has the gradient that this line has given it", facts.case.line_of(facts.history.grad_set)
+        "ok",
+        f"{facts.name}.grad is what this line has given it, or the sum of that and of what backward has brought"
+        if facts.is_added
+        else f"{facts.name} has the gradient that this line has given it",
+        facts.case.line_of(facts.history.grad_set),
     )
 
 

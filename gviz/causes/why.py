@@ -126,7 +126,7 @@ WITH_GRADIENT = (
     Verdict(lambda one: one.is_zero, zero.zero),
     # It is a number like any other.
     Verdict(always, zero.computed_from_new),
-    Verdict(lambda one: one.history.grad_set, training.given_by_program),
+    Verdict(lambda one: one.history.grad_set and not one.is_added, training.given_by_program),
     Verdict(always, missing.left_out_this_time),
     Verdict(always, missing.not_listed),
     Verdict(lambda one: one.is_of_other_root and one.history.is_stale and one.history.used_sum, training.accumulated),
@@ -135,6 +135,7 @@ WITH_GRADIENT = (
     Verdict(training.is_read_alone, missing.given_to_other_name),
     Verdict(lambda one: one.history.is_optimized and training.is_unused(one), training.not_used),
     Verdict(training.is_unknown_to_optimizers, training.beside_optimizer),
+    Verdict(lambda one: one.history.grad_set, training.given_by_program),
     Verdict(
         lambda one: one.is_added and one.parts and all(has_only(part, 0.0) for part in one.parts),
         zero.accumulated_zero,

@@ -296,7 +296,7 @@ class Lines:
             and recall(gradients.optimized, tensor) == gradients.calls.total() + 1 > 1,
             is_own_turn=bool(is_optimized) and record.stepped_after in ((), record.chain),
             is_same_call=record.arrivals[chain] > 0 and not is_of_other,
-            grad_set=self.place_if_any(record.set_at),
+            grad_set=self.place_if_any(record.set_at or record.given_at),
             spoiled=self.place_if_any(record.spoiled_at),
             spread=self.place_if_any(record.spread_at),
             took_bad=record.took_bad,

@@ -124,9 +124,19 @@ class Trace(Observer):
             outside = self.outside.cut_off_among(args) if self.outside.cuts or self.valued else ()
             function = self.frames.function() if self.nested else None
             # all fields at once: half the time of NodeRecord(...), of which there is one for each operation
-            value = None if number else self.value_of(result)
             notes[KEY] = tuple.__new__(
-                NodeRecord, (call, self.frames.runs, seconds, value, outside, constants, len(args), function, None)
+                NodeRecord,
+                (
+                    call,
+                    self.frames.runs,
+                    seconds,
+                    None if number else self.value_of(result),
+                    outside,
+                    constants,
+                    len(args),
+                    function,
+                    None,
+                ),
             )
             if self.versions is not None and self.versions.lent:
                 self.versions.was_used([one for _, one in operands], result.grad_fn)
@@ -137,7 +147,7 @@ class Trace(Observer):
 
     def record_write(self, name: str, result: Any, call: CallRecord, args: tuple[Any, ...]) -> CallRecord:
         """Note a write in place, and of a view the operation of the tensor behind; return how the result was made."""
-        self.gradients.wrote(result)
+        self.gradients.wrote(result, name)
         owner = result if (base := result._base) is None else base  # noqa: SLF001 - PyTorch's own names, as below
         node, makers = owner.grad_fn, ("", "")
         if node is not None:

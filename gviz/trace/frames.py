@@ -74,8 +74,11 @@ class RunningProgram:
 
     def chain(self) -> Chain:
         """Return where the functions of the program stand that are running."""
-        frames = (frame for frame, _ in walk_stack(sys._getframe(1)))  # noqa: SLF001 - as above
-        return tuple((one.f_code, one.f_lasti) for one in frames if self.is_ours(one.f_code.co_filename))
+        return tuple(
+            (one.f_code, one.f_lasti)
+            for one, _ in walk_stack(sys._getframe(1))  # noqa: SLF001 - as above
+            if self.is_ours(one.f_code.co_filename)
+        )
 
     def find(self, code: CodeType, instruction: int, name: str) -> tuple[CallRecord, CodeType]:
         """Return the call of that name at an instruction, and remember it: to find the line takes long in long code."""

@@ -55,7 +55,7 @@ class GradientRecord:
 
     __slots__ = (
         "arrivals", "before_clip", "chain", "cleared_at", "cleared_in", "clipped_at", "clips", "first_norm",
-        "first_version", "has_begun", "idle_steps", "is_early", "is_finite", "is_stale", "is_zero", "leaf",
+        "first_version", "given_at", "has_begun", "idle_steps", "is_early", "is_finite", "is_stale", "is_zero", "leaf",
         "leaf_version",
         "scaled", "set_at", "spoiled_at",
         "spread_at", "stepped_after", "stepped_at", "stepped_in", "steps", "still_steps", "took_bad", "twice", "used",
@@ -80,7 +80,9 @@ class GradientRecord:
         # Where the backward was called that has come to it last; and the last of all before its optimizer's last step.
         self.chain, self.stepped_after = Chain(), Chain()
         self.cleared_at: Place | None = None  # where it was set to None, or to zeros
-        self.set_at: Place | None = None  # where the program has given a gradient of its own
+        # Where the program has given a gradient of its own; and where it had, when the last backward added to that.
+        self.set_at: Place | None = None
+        self.given_at: Place | None = None
         self.spoiled_at: Place | None = None  # where it has written nan or inf into one that was finite, as all were
         self.spread_at: Place | None = None  # where it has done so when others were not finite
         self.stepped_at: Place | None = None  # where an optimizer of the leaf stepped last
@@ -101,13 +103,23 @@ class GradientRecord:
         """Whether the leaf was written since a backward brought the gradient, as by a step."""
         return self.was_used or self.version != self.leaf_version
 
-    def note_arrival(self, leaf: Any, chain: Chain) -> None:
-        """Note that a backward has brought a gradient, be it that it was added to one that was there."""
+    def note_arrival(self, leaf: Any, chain: Chain, *, has_optimizer: bool) -> None:
+        """Note that a backward has brought a gradient, be it that it was added to one that was there.
+
+        Args:
+            leaf: what has the gradient.
+            chain: where backward was called.
+            has_optimizer: whether an optimizer has the leaf, and its step() does not run: that alone updates the leaf
+                then, and what the program writes may be taken back, as what is added to it for one loss.
+        """
         if self.first_norm is None:
             self.first_norm = numbers(leaf).norm
         self.arrivals[chain] += 1
         is_left = bool(self.chain) and self.cleared_at is None and not self.is_zero  # to zeros nothing is added
-        self.is_stale = is_left and (self.is_stale or self.has_updated)
+        self.is_stale = (is_left and not self.set_at) and (
+            self.is_stale or (self.was_used if has_optimizer else self.has_updated)
+        )
+        self.given_at = None if self.cleared_at else self.set_at
         self.chain, self.leaf_version, self.was_read = chain, self.version, False
         self.was_used, self.is_early, self.uses = self.is_early, False, int(self.is_early)
         self.cleared_at = self.set_at = self.before_clip = self.clipped_at = None
@@ -196,7 +208,11 @@ class Gradients(Observer):
         for leaf in leaves:
             if leaf.grad is not None:
                 record = self.record_of(leaf)
-                record.note_arrival(leaf, self.chain)
+                record.note_arrival(
+                    leaf,
+                    self.chain,
+                    has_optimizer=self.stepping is None and recall(self.optimized, leaf) is not None,
+                )
                 record.is_finite = is_finite or numbers(leaf.grad).is_finite
                 record.has_begun = not record.is_finite and all_finite(leaf)
                 about = numbers_of(leaf.grad).about  # of a large one, which takes long to look at
@@ -262,7 +278,10 @@ class Gradients(Observer):
             return
         frame: Any = sys._getframe(2)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
         frame = frame.f_back if frame.f_globals.get("__name__") == Observer.__module__ else frame  # PyTorch's mode
-        if any("clip_grad" in one.f_code.co_name for one, _ in islice(walk_stack(frame), 3)):
+        if any(  # without a bound it asks for the norm alone
+            "clip_grad" in one.f_code.co_name and one.f_locals.get("max_norm") != float("inf")
+            for one, _ in islice(walk_stack(frame), 3)
+        ):
             place = (call := self.frames.note_call("clip_grad", is_new=False)) and call.place
             if record.cleared_at is not None or not record.chain:
                 record.clips.update([place] * (record.cleared_in == self.calls.total()))  # no backward has run since
@@ -279,23 +298,31 @@ class Gradients(Observer):
     def gave_gradient(self, leaf: Any, value: Any) -> None:
         """Note that a leaf has been given a gradient: None, or a tensor."""
         record = recall(self.records, leaf) if value is None else self.record_of(leaf)
-        if record is not None and value is not None:
-            if recall(self.by_memory, value) is not record:  # as it would be after p.grad += noise
-                record.set_at = (call := self.frames.note_call("grad", is_new=False)) and call.place
-            remember(self.by_memory, value, record)
         if record is not None:
-            self.note_write(record, value)
+            is_new = value is not None and recall(self.by_memory, value) is not record  # not so after p.grad += noise
+            if value is not None:
+                remember(self.by_memory, value, record)
+            self.note_write(record, value, is_new=is_new)
 
-    def wrote(self, tensor: Any, *, is_unscaled: bool = False) -> None:
-        """Note a write into a tensor that may be a gradient: whether a GradScaler has divided it by its scale."""
+    def wrote(self, tensor: Any, name: str = "", *, is_unscaled: bool = False) -> None:
+        """Note a write into a tensor that may be a gradient.
+
+        Args:
+            tensor: what was written.
+            name: of the call.
+            is_unscaled: whether a GradScaler has divided it by its scale.
+        """
         if (record := recall(self.by_memory, tensor)) is not None:
             record.scaled[record.clipped_at] += is_unscaled
-            self.note_write(record, tensor)
+            self.note_write(
+                record, tensor, is_new=name in REPLACES and (record.was_used or not record.has_had_gradient)
+            )
 
     def wrote_leaf(self, leaf: Any, name: str, *, is_counted: bool) -> None:
         """Note a write into a leaf: whether it may be an update with its gradient.
 
-        It is none if the leaf gets other numbers, as those of another tensor, and nobody has read the gradient.
+        It is none if the leaf gets other numbers, as those of another tensor, and nobody has read the gradient. After a
+        write of the program's, such as to take a step back, the next step is no second one with the same gradient.
 
         Args:
             leaf: what has the memory that was written.
@@ -303,23 +330,34 @@ class Gradients(Observer):
             is_counted: whether the version of the leaf tells of it, which a write through ``.data`` does not change.
         """
         record = recall(self.records, leaf)
+        if record is not None and self.stepping is None:
+            record.uses = 0
         if record is not None and ((name in REPLACES and not record.was_read) or is_running(LOADS)):
             record.first_version, record.leaf_version = (
                 one + (is_counted and one + 1 == record.version) for one in (record.first_version, record.leaf_version)
             )
         elif record is not None and not is_counted and record.has_had_gradient:
             self.used.add(record.chain)
-            record.was_used, record.first_version = True, -1
+            # of one that an optimizer has, its step() is the use
+            record.was_used, record.first_version = record.was_used or recall(self.optimized, leaf) is None, -1
 
     def shared(self, tensor: Any, result: Any) -> None:
         """Note a tensor on the memory of another, which may be a gradient."""
         if (record := recall(self.by_memory, tensor)) is not None:
             remember(self.by_memory, result, record)
 
-    def note_write(self, record: GradientRecord, value: Any) -> None:
-        """Note whether a gradient is gone now: None, or nothing but zeros; or not finite any more."""
+    def note_write(self, record: GradientRecord, value: Any, *, is_new: bool) -> None:
+        """Note whether a gradient is gone now: None, or nothing but zeros; or not finite any more.
+
+        Args:
+            record: of its leaf.
+            value: what is there now.
+            is_new: whether that does not depend on what backward has brought: as where zeros are written, too.
+        """
         is_sparse = getattr(value, "is_sparse", False)
         if value is not None and bool(value._nnz() if is_sparse else value.any()):  # noqa: SLF001 - PyTorch's own name
+            if is_new or record.cleared_at is not None:
+                record.set_at = (call := self.frames.note_call("grad", is_new=False)) and call.place
             if record.before_clip is not None and numbers(value) != record.before_clip[1]:
                 record.clips[record.before_clip[0]] += 1
             record.cleared_at, record.before_clip, record.uses, record.is_zero = None, None, 0, False
@@ -386,8 +424,9 @@ def is_use(code: CodeType, at: int) -> bool:
     names = [str(one.argval) for one in takewhile(lambda one: one.opname in ("LOAD_ATTR", "LOAD_METHOD"), following)]
     after = [one.opname for one in dropwhile(lambda one: one.opname in CONSTANTS, following)]
     is_test = following[0].opname.endswith("NONE") or after[0] == "IS_OP"
-    has_index = len(after) < len(following)  # a constant one, of the gradient
-    is_filled = after[0] == "STORE_SLICE" or (after[0] == "STORE_SUBSCR" and has_index)
+    is_filled = after[0] == "STORE_SLICE" or (
+        after[0] == "STORE_SUBSCR" and len(after) < len(following)
+    )  # at a constant
     return not (is_test or is_filled or EMPTIES.intersection(names[-1:]))
 
 

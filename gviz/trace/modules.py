@@ -140,8 +140,7 @@ def modules_of(
         while (above := chain[-1].above) is not None and id(above) not in places:
             chain.append(above)
         for one in reversed(chain):
-            within = places[id(one.above)] if one.above is not None else -1
-            module = Module(one.path(names), one.kind, one.number, within)
+            module = Module(one.path(names), one.kind, one.number, places[id(one.above)] if one.above else -1)
             if one is not call:
                 places[id(one)] = len(around)
                 around.append(module)

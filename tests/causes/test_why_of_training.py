@@ -2383,6 +2383,7 @@ SCALED = NETWORK.replace("{}", "scaler = torch.amp.GradScaler('cpu', init_scale=
         (1024.0, "nn.utils.clip_grad_value_(net.parameters(), 1.0)", ("not clipped", True, [15])),
         (1024.0, "scaler.unscale_(opt); nn.utils.clip_grad_norm_(net.parameters(), 1.0)", ("ok", False, [15])),
         (1024.0, "net.body.weight.grad", ("ok", False, [15])),
+        (1024.0, "nn.utils.clip_grad_norm_(net.parameters(), float('inf'))", ("ok", False, [15])),  # for a log
         (1.0, "nn.utils.clip_grad_norm_(net.parameters(), 1.0)", ("ok", False, [15])),
         (
             1024.0,
@@ -2398,6 +2399,62 @@ def test_gradients_are_clipped_before_they_are_divided_by_the_scale_of_the_loss(
     for cause in (why(graph, name) for name in ("net.body.weight", "net.head.bias")):
         assert (cause.verdict, cause.is_wrong, lines_of(cause)) == expected, cause
         assert cause.mend.startswith("call unscale_()") == cause.is_wrong
+
+
+MEANT = {
+    "embeddings that an attack moves": (
+        (
+            "opt.zero_grad(); head(net(x)).sum().backward(); old = net.weight.data.clone(); net.weight.data.add_(net.weight.grad)\n"
+            "    head(net(x)).sum().backward(); net.weight.data = old; opt.step()"
+        ),
+        ("accumulated", "it was not empty when the last one began", "none, if the sum is meant"),
+    ),
+    "weights that are moved in place": (
+        (
+            "opt.zero_grad(); head(net(x)).sum().backward(); old = net.weight.detach().clone()\n"
+            "    with torch.no_grad(): net.weight.add_(0.1 * net.weight.grad)\n"
+            "    head(net(x)).sum().backward()\n    with torch.no_grad(): net.weight.copy_(old)\n    opt.step()"
+        ),
+        ("accumulated", "it was not empty when the last one began", "none, if the sum is meant"),
+    ),
+    "a decay that is given before": (
+        "net.weight.grad = 0.01 * net.weight.detach(); head(net(x)).sum().backward(); opt.step()",
+        ("ok", "net.weight.grad is what this line has given it, or the sum of that and of what backward has", ""),
+    ),
+    "a decay that is added after zero_grad()": (
+        (
+            "opt.zero_grad(set_to_none=False); (net.weight.grad.add_(net.weight.detach()) if i else None)\n"
+            "    head(net(x)).sum().backward(); opt.step()"
+        ),
+        ("ok", "net.weight.grad is what this line has given it, or the sum of that and of what backward has", ""),
+    ),
+    "noise before each backward": (
+        "net.weight.grad.normal_(0, 1) if i else None; head(net(x)).sum().backward(); opt.step()",
+        ("ok", "net.weight.grad is what this line has given it, or the sum of that and of what backward has", ""),
+    ),
+    "given once, and never cleared": (
+        "exec('if not i: net.weight.grad = torch.ones(3, 3)'); head(net(x)).sum().backward(); opt.step()",
+        ("not cleared", "though net.weight had been updated with it by then", "call zero_grad()"),
+    ),
+    "a line search": (
+        (
+            "opt.zero_grad(); head(net(x)).sum().backward(); g, old = net.weight.grad.norm(), net.weight.detach().clone(); opt.step()\n"
+            "    with torch.no_grad(): net.weight.copy_(old)\n    opt.step()"
+        ),
+        ("ok", "has a gradient", ""),
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", MEANT)
+def test_what_a_program_writes_between_two_backwards_is_no_step(tmp_path: Path, case: str, engine: str) -> None:
+    body, (verdict, what, mend) = MEANT[case]
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong) == (verdict, verdict == "not cleared"), cause
+    assert what in cause.what, cause
+    assert cause.mend.startswith(mend), cause
+    assert bool(cause.mend) == bool(mend)
 
 
 CRITICS = """\
