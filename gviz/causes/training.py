@@ -35,6 +35,10 @@ def why_cleared(facts: TensorFacts) -> str:
             history.arrivals and not history.wasted and not history.was_used,
             "and each step() of its optimizer had used the gradient of another backward",
         ),
+        (
+            history.is_optimized and history.steps and 0 < history.wasted * 2 < history.arrivals,
+            "this time without a step()",
+        ),
         (history.was_early and not history.is_optimized, "before a later backward, of something else"),
         (True, ""),
     )
@@ -209,6 +213,12 @@ def not_used(facts: TensorFacts) -> Cause | None:
             *(case.line_of(history.brought) if facts.is_of_other_root else case.line_of_backward),
         ),
         mend,
+        "if its group is not to be trained"
+        * any(  # the same step() has changed others
+            (row.history.steps or 0) > row.history.still_steps and row.history.stepped == history.stepped
+            for row in case.rows.values()
+            if history.still_steps
+        ),
     )
 
 

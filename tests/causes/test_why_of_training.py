@@ -2457,6 +2457,34 @@ def test_what_a_program_writes_between_two_backwards_is_no_step(tmp_path: Path, 
     assert bool(cause.mend) == bool(mend)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("skipped", "is_wrong"), [("i > 3", False), ("i > 1", True)])
+def test_a_last_step_that_is_left_out_is_no_fault_where_most_gradients_were_used(
+    tmp_path: Path, skipped: str, is_wrong: bool, engine: str
+) -> None:
+    body = f"head(net(x)).sum().backward(); (None if {skipped} else opt.step()); opt.zero_grad()"
+    cause = why(graph_of(tmp_path, LOOP.replace("range(3)", "range(5)").format(body), engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong) == ("taken away" if is_wrong else "cleared", is_wrong), cause
+    if not is_wrong:
+        assert "1 of the 5 that this backward() has brought went before a step() had used them" in cause.what
+        assert (
+            cause.mend == "none, if these steps are left out on purpose; else call zero_grad() after each step() alone"
+        )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+def test_a_group_that_alone_has_the_learning_rate_0_may_be_meant(tmp_path: Path, rate: float, engine: str) -> None:
+    groups = f"[dict(params=net.parameters(), lr=0.0), dict(params=head.parameters(), lr={rate})]"
+    program = LOOP.replace("[*net.parameters(), *head.parameters()]", groups)
+    cause = why(
+        graph_of(tmp_path, program.format("opt.zero_grad(); head(net(x)).sum().backward(); opt.step()"), engine),
+        "net.weight",
+    )
+    assert (cause.verdict, cause.is_wrong) == ("not used", not rate), cause
+    assert cause.mend.startswith("none, if its group is not to be trained; else see what") == bool(rate), cause
+
+
 CRITICS = """\
 import torch
 from torch import nn
