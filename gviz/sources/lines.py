@@ -227,7 +227,7 @@ class Lines:
         if row.broken is not None and row.is_leaf and row.requires_grad:
             call = recall(trace.outside.records, tensor)  # as by torch.tensor(loss.item(), requires_grad=True)
             required_at = required_at or (call.place if call is not None else None)
-        is_optimized = recall(gradients.optimized, tensor) is not None if gradients.made_at else None
+        is_optimized = gradients.optimizes(tensor)
         asked_at = recall(trace.autograd_grad, tensor)
         record, put_in = recall(gradients.records, tensor), recall(gradients.put_in, tensor)
         # Where the optimizers were made that step after a backward that came to it.

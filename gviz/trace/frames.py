@@ -109,8 +109,16 @@ class RunningProgram:
         del stack[same:]
         for one in frames[len(frames) - same - 1 :: -1] if same < len(frames) else ():
             self.counts[one.f_code] += 1
-            name = one.f_code.co_qualname.rpartition("<locals>.")[2]
-            stack.append((one, FunctionCall(name, self.counts[one.f_code], stack[-1][1] if stack else None)))
+            stack.append(
+                (
+                    one,
+                    FunctionCall(
+                        one.f_code.co_qualname.rpartition("<locals>.")[2],
+                        self.counts[one.f_code],
+                        stack[-1][1] if stack else None,
+                    ),
+                )
+            )
         return stack[-1][1] if stack else None
 
     def switch(self) -> tuple[Place | None, str, Place | None]:

@@ -20,7 +20,7 @@ from gviz.trace.frames import Chain, RunningProgram
 from gviz.trace.listening import Listener, Observer, ParameterGroups, is_used_up
 from gviz.trace.modules import EngineModule
 from gviz.trace.records import CallRecord
-from gviz.walk import all_finite, numbers
+from gviz.walk import all_finite, memory_of, numbers
 
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 """Methods by which a program empties a gradient that it has read, or prepares that."""
@@ -112,8 +112,7 @@ class GradientRecord:
             has_optimizer: whether an optimizer has the leaf, and its step() does not run: that alone updates the leaf
                 then, and what the program writes may be taken back, as what is added to it for one loss.
         """
-        if self.first_norm is None:
-            self.first_norm = numbers(leaf).norm
+        self.first_norm = numbers(leaf).norm if self.first_norm is None else self.first_norm
         self.arrivals[chain] += 1
         is_left = bool(self.chain) and self.cleared_at is None and not self.is_zero  # to zeros nothing is added
         self.is_stale = (is_left and not self.set_at) and (
@@ -394,6 +393,19 @@ class Gradients(Observer):
             )
         )
         return Counter() if is_trained and (is_of_others or record.chain in self.used) else +record.wasted[record.chain]
+
+    def optimizes(self, leaf: Any) -> bool | None:
+        """Return whether an optimizer has a leaf.
+
+        None where there is no optimizer, or one has a tensor with the leaf's memory, as a flat one of all parameters.
+        """
+        place, others = (
+            memory_of(leaf)[0],
+            (memory_of(one()) for one, _ in self.optimized.values() if one() is not None),
+        )
+        return recall(self.optimized, leaf) is not None or (
+            None if not self.made_at or any(start <= place < start + size for start, size in others if place) else False
+        )
 
     def copied(self, leaf: Any) -> Place | None:
         """Return where an optimizer stepped that has a tensor with the numbers of a leaf, without a gradient each time.

@@ -2485,6 +2485,22 @@ def test_a_group_that_alone_has_the_learning_rate_0_may_be_meant(tmp_path: Path,
     assert cause.mend.startswith("none, if its group is not to be trained; else see what") == bool(rate), cause
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("is_flat", [True, False])
+def test_a_leaf_on_the_memory_of_an_optimizer_s_tensor_is_trained_with_it(
+    tmp_path: Path, is_flat: bool, engine: str
+) -> None:
+    begin = "net, head = nn.Linear(3, 3), nn.Linear(3, 1)\nflat = torch.cat([net.weight.detach().flatten(), torch.ones(3)])\n"
+    on_flat = "flat.grad = torch.zeros(12)\nnet.weight.data, net.weight.grad = (one[:9].view(3, 3) for one in (flat, flat.grad))\n"
+    program = (
+        LOOP.replace("net, head = nn.Linear(3, 3), nn.Linear(3, 1)\n", begin + on_flat * is_flat)
+        .replace("[*net.parameters(), *head.parameters()]", "[flat, net.bias]")
+        .format("flat.grad.zero_() if flat.grad is not None else None; head(net(x)).sum().backward(); opt.step()")
+    )
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict == "ok", "no optimizer has net.weight" in cause.what) == (is_flat, not is_flat), cause
+
+
 CRITICS = """\
 import torch
 from torch import nn
