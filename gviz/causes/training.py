@@ -173,8 +173,11 @@ def is_unused(facts: TensorFacts) -> bool:
 
 def is_unknown_to_optimizers(facts: TensorFacts) -> bool:
     """Return whether no optimizer has an unused leaf; a tensor whose gradient the program reads itself needs none."""
-    is_alone = not facts.history.was_used or (facts.node is not None and facts.node.module is not None)
-    return is_alone and not facts.history.is_optimized and is_unused(facts)
+    return (
+        (not facts.history.was_used or (facts.node is not None and facts.node.module is not None))
+        and not facts.history.is_optimized
+        and is_unused(facts)
+    )
 
 
 def not_used(facts: TensorFacts) -> Cause | None:
@@ -207,7 +210,7 @@ def not_used(facts: TensorFacts) -> Cause | None:
     )
     return facts.cause(
         "not used",
-        f"{facts.name} has a gradient, but {what}",
+        f"{facts.name} {'had' if history.grad_cleared else 'has'} a gradient, but {what}",
         (
             *case.line_of(history.stepped),
             *(case.line_of(history.brought) if facts.is_of_other_root else case.line_of_backward),
@@ -317,7 +320,8 @@ def not_optimized(facts: TensorFacts) -> Cause:
     """Return the cause for a gradient of a leaf that no optimizer has."""
     return facts.cause(
         "not trained",
-        f"{facts.name} has a gradient, but no optimizer has {facts.name}: no step() changes it",
+        f"{facts.name} {'had' if facts.history.grad_cleared else 'has'} a gradient, but no optimizer has {facts.name}:"
+        " no step() changes it",
         (
             *(
                 facts.case.line_of(facts.history.optimizer)

@@ -47,6 +47,24 @@ ON_OTHER_ROOT = (
 )
 """The verdicts on a leaf where backward was called on another root than the one that is asked for."""
 
+OF_IDLE_OPTIMIZER = (
+    Verdict(
+        lambda one: (
+            (one.case.has_run and one.is_leaf_of_graph and one.history.grad_cleared)
+            and (one.history.is_optimized and one.history.still_steps and training.is_unused(one))
+        ),
+        training.not_used,
+    ),
+    Verdict(
+        lambda one: (
+            (one.case.has_run and one.is_leaf_of_graph and one.history.grad_cleared)
+            and training.is_unknown_to_optimizers(one)
+        ),
+        training.beside_optimizer,
+    ),
+)
+"""The verdicts on a gradient that was taken away, and that no step could have used to change its tensor."""
+
 WITHOUT_GRADIENT = (
     *ON_OTHER_ROOT,
     Verdict(lambda one: one.history.is_stepped_later and not one.history.arrivals, missing.stepped_later),
@@ -69,6 +87,7 @@ WITHOUT_GRADIENT = (
         lambda one: one.case.has_run and one.history.grad_cleared and one.history.is_stale and one.history.used_sum,
         training.accumulated,
     ),
+    *OF_IDLE_OPTIMIZER,
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph and one.history.grad_cleared, training.taken_away),
     Verdict(lambda one: one.case.has_run and one.is_leaf_of_graph, missing.without_trace),
     # It is not.
@@ -123,6 +142,7 @@ WITH_GRADIENT = (
     ),
     Verdict(lambda one: one.is_zero and one.is_of_other_root and not one.history.grad_cleared, zero.left_by_other_root),
     Verdict(lambda one: one.is_zero and one.is_of_other_root and one.history.grad_cleared, training.taken_away),
+    *OF_IDLE_OPTIMIZER,
     Verdict(lambda one: one.is_zero, zero.zero),
     # It is a number like any other.
     Verdict(always, zero.computed_from_new),

@@ -2501,6 +2501,39 @@ def test_a_leaf_on_the_memory_of_an_optimizer_s_tensor_is_trained_with_it(
     assert (cause.verdict == "ok", "no optimizer has net.weight" in cause.what) == (is_flat, not is_flat), cause
 
 
+IDLE = {
+    "a learning rate of 0": (
+        "[*net.parameters()], 0.0)",
+        "had the learning rate 0, and changed nothing",
+        "see what sets",
+    ),
+    "another network": (
+        "[*net.parameters()], 0.1)\nnet = copy.deepcopy(net)",
+        "no optimizer has net.weight",
+        "make the optimizer after line 6, where net.weight is made",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("zero_grad", ["zero_grad()", "zero_grad(set_to_none=False)"])
+@pytest.mark.parametrize("case", IDLE)
+def test_what_no_step_has_changed_is_told_wherever_gradients_are_cleared(
+    tmp_path: Path, case: str, zero_grad: str, engine: str
+) -> None:
+    optimizer, what, mend = IDLE[case]
+    program = (
+        LOOP.replace("[*net.parameters(), *head.parameters()], 0.1)", optimizer)
+        .replace("import torch\n", "import copy, torch\n")
+        .format(f"net(x).sum().backward(); opt.step(); net.{zero_grad}")
+    )
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong) == ("not used", True), cause
+    assert "net.weight had a gradient, but " in cause.what
+    assert what in cause.what
+    assert cause.mend.startswith(mend), cause
+
+
 CRITICS = """\
 import torch
 from torch import nn
