@@ -502,12 +502,18 @@ def made_by_clipping(facts: TensorFacts) -> Cause:
 
 def given_by_program(facts: TensorFacts) -> Cause:
     """Return that a gradient is one that the program itself has put there, be it that backward has added to it."""
-    return facts.cause(
-        "ok",
-        f"{facts.name}.grad is what this line has given it, or the sum of that and of what backward has brought"
+    history, name = facts.history, facts.name
+    return (
+        facts.cause(
+            "accumulated",
+            f"{name}.grad is the sum of what backward has brought and of what {history.grad_set} has given it, or that"
+            " alone",
+            facts.case.line_of_backward,
+        )
         if facts.is_added
-        else f"{facts.name} has the gradient that this line has given it",
-        facts.case.line_of(facts.history.grad_set),
+        else facts.cause(
+            "ok", f"{name} has the gradient that this line has given it", facts.case.line_of(history.grad_set)
+        )
     )
 
 

@@ -20,7 +20,7 @@ from gviz.trace.frames import Chain, RunningProgram
 from gviz.trace.listening import Listener, Observer, ParameterGroups, is_used_up
 from gviz.trace.modules import EngineModule
 from gviz.trace.records import CallRecord
-from gviz.walk import all_finite, memory_of, numbers
+from gviz.walk import TensorLike, all_finite, memory_of, numbers
 
 EMPTIES = {"zero_", "fill_", "detach_", "requires_grad_"}
 """Methods by which a program empties a gradient that it has read, or prepares that."""
@@ -394,17 +394,17 @@ class Gradients(Observer):
         )
         return Counter() if is_trained and (is_of_others or record.chain in self.used) else +record.wasted[record.chain]
 
-    def optimizes(self, leaf: Any) -> bool | None:
+    def optimizes(self, leaf: TensorLike) -> bool | None:
         """Return whether an optimizer has a leaf.
 
-        None where there is no optimizer, or one has a tensor with the leaf's memory, as a flat one of all parameters.
+        None where there is no optimizer, or a step has used the gradient of a tensor with the leaf's memory, as of a
+        flat one of all parameters.
         """
-        place, others = (
-            memory_of(leaf)[0],
-            (memory_of(one()) for one, _ in self.optimized.values() if one() is not None),
-        )
+        spans = (memory_of(one) for at, record in self.records.values() if record.steps and (one := at()) is not None)
         return recall(self.optimized, leaf) is not None or (
-            None if not self.made_at or any(start <= place < start + size for start, size in others if place) else False
+            None
+            if not self.made_at or any(start and start <= memory_of(leaf)[0] < start + size for start, size in spans)
+            else False
         )
 
     def copied(self, leaf: Any) -> Place | None:

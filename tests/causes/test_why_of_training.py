@@ -2419,18 +2419,18 @@ MEANT = {
     ),
     "a decay that is given before": (
         "net.weight.grad = 0.01 * net.weight.detach(); head(net(x)).sum().backward(); opt.step()",
-        ("ok", "net.weight.grad is what this line has given it, or the sum of that and of what backward has", ""),
+        ("accumulated", "is the sum of what backward has brought and of what line 8 has given it", ""),
     ),
     "a decay that is added after zero_grad()": (
         (
             "opt.zero_grad(set_to_none=False); (net.weight.grad.add_(net.weight.detach()) if i else None)\n"
             "    head(net(x)).sum().backward(); opt.step()"
         ),
-        ("ok", "net.weight.grad is what this line has given it, or the sum of that and of what backward has", ""),
+        ("accumulated", "is the sum of what backward has brought and of what line 8 has given it", ""),
     ),
     "noise before each backward": (
         "net.weight.grad.normal_(0, 1) if i else None; head(net(x)).sum().backward(); opt.step()",
-        ("ok", "net.weight.grad is what this line has given it, or the sum of that and of what backward has", ""),
+        ("accumulated", "is the sum of what backward has brought and of what line 8 has given it", ""),
     ),
     "given once, and never cleared": (
         "exec('if not i: net.weight.grad = torch.ones(3, 3)'); head(net(x)).sum().backward(); opt.step()",
