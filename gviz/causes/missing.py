@@ -375,7 +375,15 @@ def false_cure(facts: TensorFacts) -> Cause | None:
         code, others = f"({case.code_of(lines)})", case.rows.keys() - {root.name}
         is_set = set_at or "requires_grad_(" in code
         if not (is_set and any(re.search(rf"[^\w.]{re.escape(one)}\W", code) for one in others)):
-            return facts.cause("leaf root", f"{root.name} is a leaf itself: backward ends where it begins", lines)
+            is_in_turn = any(row.history.is_same_call and row.history.steps for row in case.rows.values())
+            what = f"{root.name} is a leaf itself: backward ends where it begins"
+            return facts.cause(
+                "leaf root",
+                what,
+                lines,
+                "",
+                "if this pass is to bring none, as of a batch without targets" * is_in_turn,
+            )
         what = f"{what}: nothing that it is made from required a gradient then"
         mend = (
             f"{case.without(set_at, 'requires_grad') or 'leave requires_grad_() out'}; and let what {root.name} is made"

@@ -453,7 +453,7 @@ class Steps(Observer):
             ""
             if self.reached is None or id(pending.optimizer) in self.stepped_since
             else "cleared"
-            if any(self.reached.get(name) for name in norms)
+            if any(self.reached.get(name) for name in norms) or not self.waiting.isdisjoint(norms)
             else "zeros"
             if self.reached.keys() & norms.keys()
             else "others" * bool(self.reached) or "none"

@@ -257,6 +257,15 @@ model, x = Net(), torch.randn(6, 4)
 """
     + LOOP.format("model.parameters()", "model(x).pow(2).mean()")
     + "    model.keep(x)\n",
+    "loss of a batch without targets": """\
+net = nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for mask in ([True, False], [True, True], [False, False]):
+    loss = net(torch.randn(2, 4))[torch.tensor(mask)].pow(2).mean() if any(mask) else torch.tensor(0.0, requires_grad=True)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
     "sums of gradients, and a comment": """\
 net, total = nn.Linear(4, 2), 0.0
 params = list(net.parameters())

@@ -630,6 +630,23 @@ def test_an_exploding_rnn_is_found_when_it_overflows_and_the_growth_is_told(torc
     assert "has grown from" in finding.what
 
 
+def test_a_step_before_its_backward_is_told_though_that_of_another_loss_ran_last(torch: Any) -> None:
+    model, other = network(torch, torch.nn.Linear(4, 1)), network(torch, torch.nn.Linear(4, 1))
+    optimizer, its = (torch.optim.SGD(one.parameters(), lr=0.1) for one in (model, other))
+    with gviz.watch({"model": model, "other": other}, every=1) as log:
+        other(torch.ones(2, 4)).sum().backward()
+        its.step()
+        for _ in range(5):
+            optimizer.zero_grad()
+            optimizer.step()
+            model(torch.ones(2, 4)).sum().backward()
+            its.zero_grad()
+            other(torch.ones(2, 4)).sum().backward()
+            its.step()
+    text = next(one.what for one in log.findings if "model.0.weight" in one.what or "no parameter" in one.what)
+    assert text.endswith("zero_grad() is to come first, then backward(), and step() last"), text
+
+
 def test_gradients_that_are_cleared_between_backward_and_step_stop_no_training(torch: Any) -> None:
     model = network(torch, torch.nn.Linear(4, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
