@@ -324,12 +324,14 @@ def made_parameter(facts: TensorFacts, unlisted: Unlisted) -> tuple[Lines, str]:
     case = facts.case
     lines = case.line_of(unlisted.place or facts.row.place)
     wrapper = f"{'nn' if 'nn' in case.names_in_program else 'torch.nn'}.{unlisted.wrapper}"
-    return lines, (
+    is_by_number = wrapper.endswith("Dict") and re.search(rf"\b{unlisted.attribute}\[\d", facts.name)
+    mend = (
         f"none, if it is to be a buffer; else {unlisted.module}.{unlisted.attribute} = {wrapper}(...) in its place"
         if unlisted.is_buffer and unlisted.place is None
         else fixes.as_parameter(case.code_of(lines), unlisted.attribute, wrapper)
         or f"put what {unlisted.module}.{unlisted.attribute} holds into {wrapper}"
     )
+    return lines, mend + f"; its keys are strings: {unlisted.attribute}[str(...)] where it is used" * bool(is_by_number)
 
 
 def not_listed(facts: TensorFacts) -> Cause | None:

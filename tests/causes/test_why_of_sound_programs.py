@@ -496,3 +496,24 @@ def test_a_sample_of_what_has_no_rsample_is_not_told_to_be_made_by_it(tmp_path: 
     normal, bernoulli = "Normal(enc(torch.ones(1, 4)), 1.0)", "Bernoulli(logits=enc(torch.ones(1, 4)))"
     mends = [why(graph_of(tmp_path, program.format(one), engine), "enc.weight").mend for one in (normal, bernoulli)]
     assert ["rsample()" in one for one in mends] == [True, False], mends
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_dict_by_numbers_that_is_to_be_a_module_is_read_by_strings(tmp_path: Path, engine: str) -> None:
+    program = f"""\
+{HEAD}class Heads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.heads = nn.Linear(4, 4), {{}}
+        for task in range(2):
+            self.heads[task] = nn.Linear(4, 1)
+    def forward(self, x, task):
+        return self.heads[task](self.body(x))
+net = Heads()
+opt = torch.optim.SGD(net.parameters(), 0.1)
+net(torch.randn(8, 4), 0).pow(2).mean().backward()
+opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.heads[0].weight")
+    assert (cause.verdict, cause.is_wrong) == ("no parameter", True)
+    assert cause.mend.endswith("; its keys are strings: heads[str(...)] where it is used")
