@@ -586,10 +586,12 @@ def beside_root(facts: TensorFacts, leaves: AbstractSet[str], root: str) -> tupl
     what, mend = f"{root} is not made from {name}", f"use {name} where {root} is computed"
     if facts.cuts:
         return f"{what}: {facts.clause_of_cuts}", *facts.at_cuts
-    if last := next(iter(results_beside(facts, leaves)), None):
+    cut = facts.last_cut
+    is_of_numbers = cut is not None and cut.is_number and case.root_row is not None and case.root_row.is_leaf
+    if not is_of_numbers and (last := next(iter(results_beside(facts, leaves)), None)):
         what = f"{what}: {last.name} is, and {root} does not use it"
         return what, case.line_of(last.place), f"use {last.name} where {root} is computed, or in a loss of its own"
-    if (cut := facts.last_cut) and not facts.history.brought:  # what another backward goes through needs none of it
+    if cut and not facts.history.brought:  # what another backward goes through needs none of it
         lines, mend = at_cuts(case, [cut._replace(others=())])
         way = f", on its way to {cut.others[0]}" if cut.others else ""
         used = "" if cut.others else f"; and use it where {root} is computed, if that does not"

@@ -517,3 +517,19 @@ opt.step()
     cause = why(graph_of(tmp_path, program, engine), "net.heads[0].weight")
     assert (cause.verdict, cause.is_wrong) == ("no parameter", True)
     assert cause.mend.endswith("; its keys are strings: heads[str(...)] where it is used")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_number_in_a_dictionary_is_told_to_cut_its_loss_off(tmp_path: Path, engine: str) -> None:
+    program = f"""\
+{HEAD}net = nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+def run(x):
+    pred = net(x)
+    return {{"pred": pred, "loss": pred.pow(2).mean().item()}}
+outs = [run(torch.randn(8, 4)) for _ in range(2)]
+total = torch.tensor(sum(one["loss"] for one in outs) / 2, requires_grad=True)
+opt.zero_grad(); total.backward(); opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, lines_of(cause), "pred" in cause.what) == ("no path", [10], False)
