@@ -400,10 +400,15 @@ class Gradients(Observer):
         None where there is no optimizer, or a step has used the gradient of a tensor with the leaf's memory, as of a
         flat one of all parameters.
         """
-        spans = (memory_of(one) for at, record in self.records.values() if record.steps and (one := at()) is not None)
+        place, _ = memory_of(leaf)
+        larger = (
+            memory_of(one)
+            for at, record in self.records.values()
+            if record.steps and (one := at()) is not None and one.numel() > leaf.numel()
+        )
         return recall(self.optimized, leaf) is not None or (
             None
-            if not self.made_at or any(start and start <= memory_of(leaf)[0] < start + size for start, size in spans)
+            if not self.made_at or any(start and start <= place < start + size for start, size in larger)
             else False
         )
 
