@@ -144,7 +144,7 @@ class TensorFacts:
     @property
     def is_written_by_program(self) -> bool:
         """Whether the program has written it, and no step of an optimizer: as a moving average, or a copy of others."""
-        return self.history.is_updated and not self.history.steps
+        return self.history.is_updated and self.history.steps == 0  # and not None: that nobody knows how many
 
     @property
     def is_cut_in_turns(self) -> bool:

@@ -651,8 +651,8 @@ def with_later_losses(facts: TensorFacts, cause: Cause) -> Cause:
         and (cut.is_summand or cut.added_to)
         and not (is_through and (cut.reason == "no derivative" or is_straight_through(case, cut)))
     )
-    order = ("detached", "frozen", "no_grad", "no derivative")  # a block may be meant more, and a choice most
-    if cut := min(cuts, key=lambda one: order.index(one.reason), default=None):
+    ranks = {"no_grad": 1, "no derivative": 2}  # a block may be meant more, and a choice most
+    if cut := min(cuts, key=lambda one: ranks.get(one.reason, 0), default=None):
         lines, mend = at_cuts(case, [cut._replace(others=(), is_freed=False)])
         if cut.call != "grad" and cut.reason != "no derivative":  # it is written that it has no graph
             mend = f"none{'' if takes_from_earlier(case, cut) else f', if it is to be one; else {mend}'}"
