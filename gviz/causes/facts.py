@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 from gviz.causes.cuts import at_cuts, clause_of_cuts, cuts_to_blame
@@ -154,9 +155,10 @@ class TensorFacts:
             for cut in self.cuts[:1]
             for one in statements_at(self.case.graph.code, self.case.line_in_text(self.case.line_of(cut.place)))
         ]
-        switches = {cut.switch for cut in self.cuts if "set_grad_enabled(" in cut.switch}
+        own = takewhile(lambda one: not isinstance(one, ast.For | ast.While | ast.FunctionDef), reversed(around))
         return bool(self.history.steps) and (
-            any(isinstance(one, ast.If) for one in around) or not switches <= {"torch.set_grad_enabled(False)"}
+            any(isinstance(one, ast.If) for one in own)  # and not around all of it, as of __name__ == "__main__"
+            or any("set_grad_enabled(" in cut.switch and "False" not in cut.switch for cut in self.cuts)
         )
 
     @property

@@ -247,8 +247,8 @@ def leaf_written(facts: TensorFacts, stop: Stop) -> Cause:
     )
     is_of_loop = any(target in fixes.targets_of(one) for one in case.assignments.lines if isinstance(one, ast.For))
     mend = first_true(
-        (is_of_loop, under),  # over parameters, as a moving average is written
         (is_variable, f"{better}; with another name for the result, if {target}.grad is to be read"),
+        (is_of_loop, under),  # over parameters, as a moving average is written
         (not target, WRITE_ANEW),
         (taken, anew),
         (own, f"{anew}; else {under}"),

@@ -533,3 +533,24 @@ opt.zero_grad(); total.backward(); opt.step()
 """
     cause = why(graph_of(tmp_path, program, engine), "net.weight")
     assert (cause.verdict, lines_of(cause), "pred" in cause.what) == ("no path", [10], False)
+
+
+CARRIED = """\
+enc, head = nn.Linear(4, 8), nn.Linear(8, 2)
+opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], 0.1)
+if __name__ == "__main__":
+    h = enc(torch.randn(8, 4)).relu()
+    for step in range(3):
+        loss = head(h).pow(2).mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+        {}h = h.detach()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("condition", "is_wrong"), [("", True), ("if step < 9: ", False)])
+def test_a_cut_that_each_pass_makes_is_in_no_turns_for_a_condition_around_all_of_it(
+    tmp_path: Path, condition: str, is_wrong: bool, engine: str
+) -> None:
+    cause = why(graph_of(tmp_path, HEAD + CARRIED.format(condition), engine), "enc.weight")
+    assert (cause.verdict, cause.is_wrong) == ("detached", is_wrong), cause
