@@ -20,6 +20,7 @@ from gviz.walk import (
     FEW,
     NodeFlow,
     NodeLike,
+    grad_fn,
     graph_nodes,
     may_be_rounding,
     tensor_row,
@@ -232,8 +233,6 @@ def _with_unlisted(
     rows: tuple[TensorRow, ...], run: Run, lines: Lines, tensors: Mapping[str, Any]
 ) -> tuple[TensorRow, ...]:
     """Return rows that know what keeps them out of a module's parameters."""
-    if not run.modules:
-        return rows
     from gviz.sources.layers import unlisted
 
     unlisted_by_name = unlisted(run.modules, tensors, lines.trace.frames.is_ours)
@@ -246,6 +245,7 @@ def _with_unlisted(
 def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...], names: Mapping[str, Any]) -> Graph:
     """Return a graph with the rows of its table, and with what is known of the program's lines."""
     error = run.error.what if run.error is not None else run.failure.message if run.failure is not None else ""
+    has_graph = bool(run.roots) and (run.failure is None or any(map(grad_fn, run.called_on)))
     later = {row.name: row.at_backward()[2] for row in rows if not row.is_renamed}
     nodes = (
         node._replace(later=later.get(node.name or "") or node.later) if node.later else node for node in graph.nodes
@@ -260,9 +260,7 @@ def _with_lines(graph: Graph, run: Run, lines: Lines, rows: tuple[TensorRow, ...
         is_first_bad=run.backward.is_first_bad,
         failure=run.failure,
         writes=lines.writes_in(error, run.called_on) if error else (),
-        breaks=tuple(
-            lines.cuts(run.called_on if run.failure or not run.roots else run.roots.values(), names, run.backward.flow)
-        ),
+        breaks=tuple(lines.cuts(run.roots.values() if has_graph else run.called_on, names, run.backward.flow)),
         codes=tuple(lines.codes.items()),
         functions=tuple(lines.functions),
     )

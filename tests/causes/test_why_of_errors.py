@@ -436,6 +436,30 @@ bad.backward()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_beside_a_backward_that_fails_a_part_of_its_loss_is_cut_off_by_its_own_cuts_alone(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+net, base = torch.nn.Linear(3, 4), torch.nn.Linear(3, 4)
+x = torch.ones(5, 3)
+def greedy(x):
+    with torch.no_grad():
+        return base(x).argmax(-1).float()
+def step(x):
+    logp = net(x).log_softmax(-1).clone()
+    entropy = -(logp.exp() * logp).sum(-1).mean()
+    reinforce = ((logp[:, 0].detach() - greedy(x)) * logp[:, 1]).mean()
+    loss = reinforce - 0.01 * entropy
+    logp[:, 0] = 0.0
+    loss.backward()
+step(x)
+"""
+    assert why(graph_of(tmp_path, program, engine, "entropy"), "base.weight").verdict == "no path"
+    assert "argmax() has no derivative" in why(graph_of(tmp_path, program, engine, "reinforce"), "base.weight").what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_gradient_is_not_said_to_be_of_the_last_backward_if_that_has_brought_none(
     tmp_path: Path, engine: str
 ) -> None:
