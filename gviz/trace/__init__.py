@@ -81,8 +81,7 @@ class Trace(Observer):
 
     def will_write(self, tensor: Any, *, is_counted: bool = True) -> None:
         """Note that ``.data`` is going to be set, which no call tells of."""
-        call = None if is_counted else self.frames.note_call("data", is_new=False)
-        if call is not None:
+        if not is_counted and (call := self.frames.note_call("data", is_new=False)) is not None:
             self.writes.append(Write(call.place, "data", ref(tensor), (), -1, run=self.frames.runs))
             self.gradients.wrote_leaf(tensor, "data", is_counted=False)
 

@@ -40,7 +40,7 @@ class RunningProgram:
 
     def __init__(self, is_ours: Callable[[str], bool], *, columns: bool = False) -> None:
         self.is_ours, self.columns = cache(is_ours), columns
-        self.calls: dict[tuple[int, int, str], tuple[CallRecord, CodeType]] = {}  # by code and instruction, and name
+        self.calls: dict[tuple[int, int, str], CallRecord] = {}  # by code, which they keep, and instruction, and name
         self.lines = cache(line_starts)
         self.runs, self.last = 0, (0, 0, 0)  # runs of lines so far; frame, line and place in the code of the last call
         self.stack: list[tuple[Any, FunctionCall]] = []  # frames of functions that ran last, outermost first
@@ -57,16 +57,16 @@ class RunningProgram:
         calls = self.calls
         while frame is not None:
             code = frame.f_code
-            entry = calls.get((id(code), frame.f_lasti, name))
-            if entry is None and self.is_ours(code.co_filename):
-                entry = self.find(code, frame.f_lasti, name)
-            if entry is not None:
+            call = calls.get((id(code), frame.f_lasti, name))
+            if call is None and self.is_ours(code.co_filename):
+                call = self.find(code, frame.f_lasti, name)
+            if call is not None:
                 break
             frame = frame.f_back
         else:
             return None
-        call, last = entry[0], self.last
         if is_new:
+            last = self.last
             self.last = now = id(frame), call.place.line, frame.f_lasti
             # another line, or the same one once more
             self.runs += now[0] != last[0] or now[1] != last[1] or now[2] <= last[2]
@@ -80,18 +80,17 @@ class RunningProgram:
             if self.is_ours(one.f_code.co_filename)
         )
 
-    def find(self, code: CodeType, instruction: int, name: str) -> tuple[CallRecord, CodeType]:
+    def find(self, code: CodeType, instruction: int, name: str) -> CallRecord:
         """Return the call of that name at an instruction, and remember it: to find the line takes long in long code."""
         is_before = code.co_code[instruction] == opmap.get("PRECALL")  # of Python 3.11, which makes the call itself
         column = (list(code.co_positions())[instruction // 2][2] or 0) + 1 if self.columns else 0
-        call = CallRecord(
+        call = self.calls[id(code), instruction, name] = CallRecord(
             Place(self.line_of(code, instruction), code.co_filename, column),
             name.strip("_"),
             writes=is_write(name),
             at=(code, instruction + PRECALL * is_before),  # so that a call has one place, however Python runs it
         )
-        self.calls[id(code), instruction, name] = entry = call, code
-        return entry
+        return call
 
     def function(self) -> FunctionCall | None:
         """Return the innermost call of a function of the program that is running; None outside of any.

@@ -136,6 +136,7 @@ class Listener:
     def __init__(self, engine: ModuleType, *observers: Observer, timed: bool = False) -> None:
         self.engine, self.observers, self.timed = engine, observers, timed
         self.is_own = engine.__name__ == ENGINE
+        self.is_compiling = getattr(getattr(engine, "compiler", None), "is_compiling", bool)  # no events are told then
         self.replaced: list[tuple[Any, str, bool, Any]] = []
         self.is_inside = False  # whether a call that is told of runs: what is called within it is not
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
@@ -399,13 +400,12 @@ class WrappersOfTorch(dict[Any, Any]):
 def mode_of_torch(wrappers: WrappersOfTorch) -> Any:
     """Return PyTorch's mode in which wrappers are called in the place of its functions, but where it compiles them."""
     listener = wrappers.listener
-    is_compiling = listener.engine.compiler.is_compiling
 
     class Mode(import_module("torch.overrides").TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
             self, function: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
         ) -> Any:
-            call = function if listener.paused_by is not None or is_compiling() else wrappers[function]
+            call = function if listener.paused_by is not None or listener.is_compiling() else wrappers[function]
             return call(*args, **kwargs) if kwargs else call(*args)
 
     return Mode()

@@ -70,11 +70,10 @@ class ModuleObserver(Observer):
 
     def around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return the method that calls a module, told of but where PyTorch compiles it."""
-        is_compiling = getattr(getattr(self.listener.engine, "compiler", None), "is_compiling", bool)
 
         # its name is seen in tracebacks
         def __call__(module: EngineModule, *args: object, **kwargs: object) -> Any:  # noqa: N807
-            if is_compiling():
+            if self.listener.is_compiling():
                 return original(module, *args, **kwargs)
             self.begin(module)
             result = None

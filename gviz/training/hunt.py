@@ -48,16 +48,14 @@ class Event(NamedTuple):
 
     def origin(self) -> Event:
         """Return the first call that has made the like; or inf that became nan, if the program has not put it in."""
-        event, kind = self, self.kind
-        while before := next((one.made_by for one in event.operands if one.made_by and one.kind == kind), None):
-            event = before
+        event = self.start(self.kind)
         first = event.start()
         return event if any(one.kind for one in first.operands) else first  # that was put in, as by a mask
 
-    def start(self) -> Event:
-        """Return the first call whose result was not finite, be it nan or inf, on one way to this one."""
-        event = self
-        while (before := next((one.made_by for one in event.operands if one.made_by and one.kind), None)) is not None:
+    def start(self, kind: str = "") -> Event:
+        """Return the first call on one way to this one whose result was nan, or inf; "" for either of them."""
+        kinds, event = (kind or "nan", kind or "inf"), self
+        while before := next((one.made_by for one in event.operands if one.made_by and one.kind in kinds), None):
             event = before
         return event
 

@@ -125,10 +125,13 @@ class Log:
         self.judge_first(optimizer)
         lost = [name for name in last.cleared if name in histories and all(name in row.cleared for row in rows)]
         if zero:
-            what = (
-                f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)};"
-                f" {self.leap()}{self.why_zero(next(iter(lost), ''))}"
+            cause = (
+                f"that of {lost[0]} was not, when backward() had brought it:"
+                " what runs between backward() and step(), such as zero_grad() or clipping, has made it so"
+                if lost
+                else "gviz.why(loss, model) before backward() tells where it becomes 0"
             )
+            what = f"the gradient was exactly 0 in the steps {steps}: of {joined(zero)}; {self.leap()}{cause}"
             self.find(Finding("zero gradient", last.step, what, zero[0]))
         grads = [one.grad for norms in histories.values() for one in norms]
         if any(grads) and all(one.update == 0 for norms in histories.values() for one in norms):
@@ -173,15 +176,6 @@ class Log:
             if FAR < ratio < math.inf
             else ""
         )
-
-    def why_zero(self, cleared: str) -> str:
-        """Return what is known of why a gradient is 0, or who tells it."""
-        if cleared:
-            return (
-                f"that of {cleared} was not, when backward() had brought it:"
-                " what runs between backward() and step(), such as zero_grad() or clipping, has made it so"
-            )
-        return "gviz.why(loss, model) before backward() tells where it becomes 0"
 
     def judge_end(self) -> None:
         """Look for what is not right in the whole training: optimizers that have nothing of the model."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
+from traceback import walk_stack
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -76,9 +76,7 @@ class RunningModules(ModuleObserver):
 
     def names_here(self) -> dict[int, str]:
         """Return what the innermost function of the program that is running calls its objects, by their identity."""
-        frame: Any = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-        while frame is not None and not self.frames.is_ours(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = next((one for one, _ in walk_stack(None) if self.frames.is_ours(one.f_code.co_filename)), None)
         return {} if frame is None else {id(one): name for name, one in {**frame.f_globals, **frame.f_locals}.items()}
 
 

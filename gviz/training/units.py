@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from functools import wraps
 from typing import Any
 
 from gviz.graphs import Place
@@ -12,8 +12,8 @@ from gviz.training.rows import LEAST_INPUTS, Idle
 from gviz.training.running import EngineTensor, RunningModules, path_and_line
 from gviz.walk import NodeLike
 
-FUNCTIONS = (("", "relu"), ("", "relu_"), (".nn.functional", "relu"))
-METHODS = ("relu", "relu_")
+RELUS = ("relu", "relu_")
+"""The names of what is listened to: functions of torch, and methods of tensors; the first is in nn.functional, too."""
 
 OF_CHANNELS = ("Conv", "BatchNorm", "GroupNorm", "InstanceNorm", "Pool")
 """Operations whose units are their channels, along the second axis."""
@@ -70,23 +70,17 @@ class Units:
 
     def attach(self, listener: Listener) -> None:
         """Begin to be told of the calls of ReLUs."""
-        from importlib import import_module
+        engine = listener.engine
+        for owner, names in ((engine, RELUS), (engine.nn.functional, RELUS[:1]), (engine.Tensor, RELUS)):
+            for name in names:
+                listener.replace(owner, name, self.around(getattr(owner, name), listener))
 
-        owners: list[tuple[Any, str]] = [
-            (import_module(f"{listener.engine.__name__}{space}"), name) for space, name in FUNCTIONS
-        ]
-        for owner, name in (*owners, *((listener.engine.Tensor, name) for name in METHODS)):
-            listener.replace(owner, name, self.around(getattr(owner, name), listener.engine))
-
-    def around(self, original: Callable[..., Any], engine: ModuleType) -> Callable[..., Any]:
+    def around(self, original: Callable[..., Any], listener: Listener) -> Callable[..., Any]:
         """Return a function that is noted when it is called."""
-        from functools import wraps
-
-        is_compiling = getattr(getattr(engine, "compiler", None), "is_compiling", bool)
 
         @wraps(original)
         def relu(*args: object, **kwargs: object) -> Any:
-            if is_compiling() or not self.is_on or self.is_inside or self.modules.is_relu:
+            if listener.is_compiling() or not self.is_on or self.is_inside or self.modules.is_relu:
                 return original(*args, **kwargs)
             self.is_inside = True
             try:
