@@ -182,11 +182,9 @@ class Trace(Observer):
 
     def has_stepped(self, optimizer: ParameterGroups) -> None:
         """Note that an optimizer of gviz's engine has written its parameters; PyTorch's call functions to do so."""
-        call = self.frames.note_call("step") if self.listener.is_own else None
-        if call is None:
-            return
-        for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
-            self.record_write("step", one, call, ())
+        if self.listener.is_own and (call := self.frames.note_call("step")) is not None:
+            for one in (one for group in optimizer.param_groups for one in group["params"] if one.grad is not None):
+                self.record_write("step", one, call, ())
 
     def record_outside(self, name: str, args: tuple[Any, ...], result: Any, call: CallRecord) -> None:
         """Note a tensor outside the graph that a call has made, or has put there."""

@@ -167,10 +167,11 @@ class Gradients(Observer):
             listener.replace(nn.Module, "_admit_", give)
         else:
             hooks = nn.modules.module
-            listener.hooks += [
-                hooks.register_module_module_registration_hook(self.will_have),
-                hooks.register_module_parameter_registration_hook(self.will_have),
-            ]
+            for register in (
+                hooks.register_module_module_registration_hook,
+                hooks.register_module_parameter_registration_hook,
+            ):
+                listener.undoing.callback(register(self.will_have).remove)
 
     def will_have(self, module: EngineModule, _: str, part: object) -> None:
         """Note the parameters of a part that a module gets, if optimizers have others of the module's, and not these.

@@ -7,7 +7,7 @@ there they stand in a table of the mode's. Whatever is replaced is put back when
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial, wraps
 from gc import get_referents
 from importlib import import_module
@@ -137,13 +137,12 @@ class Listener:
         self.engine, self.observers, self.timed = engine, observers, timed
         self.is_own = engine.__name__ == ENGINE
         self.is_compiling = getattr(getattr(engine, "compiler", None), "is_compiling", bool)  # no events are told then
-        self.replaced: list[tuple[Any, str, bool, Any]] = []
+        self.undoing = ExitStack()  # what puts back, and takes away, all that was done to the engine: the last first
         self.is_inside = False  # whether a call that is told of runs: what is called within it is not
         self.is_quiet = False  # whether gviz itself computes, for the program's sake
         self.paused_by: object = None  # who wants that no observer is told of calls
         self.mode: Any = None  # PyTorch's
         self.is_mode_away = False  # while calls are not told of
-        self.hooks: list[Any] = []  # on all optimizers
         self.quiet = partial(Quiet, self)  # a block in which no events are raised: gviz itself computes there
         self.told = {  # by event the methods of the observers who want to be told of it
             event: tuple(getattr(one, event) for one in observers if getattr(type(one), event) is not default)
@@ -169,24 +168,14 @@ class Listener:
             self.replace(
                 self.engine, "from_numpy", self.wrapper_of(self.engine.from_numpy, "from_numpy")
             )  # knows no modes
-            self.mode = mode_of_torch(WrappersOfTorch(self))
-            self.mode.__enter__()
+            self.mode = self.undoing.enter_context(mode_of_torch(WrappersOfTorch(self)))
         return self
 
     def __exit__(self, *_: object) -> None:
         """Put back what was there before."""
-        if self.mode is not None:
-            self.resume(self.paused_by)
-            self.mode.__exit__(None, None, None)
-        for hook in self.hooks:
-            hook.remove()
+        self.resume(self.paused_by)
         self.is_inside = self.is_quiet = True  # a library that was loaded meanwhile may go on to hold a wrapper
-        for owner, name, is_own, before in reversed(self.replaced):
-            if is_own:
-                setattr(owner, name, before)
-            else:
-                delattr(owner, name)
-        self.replaced.clear()
+        self.undoing.close()
 
     def pause(self, owner: object) -> None:
         """Tell of no calls until the owner resumes: PyTorch's mode, which costs each call, goes if innermost."""
@@ -206,9 +195,11 @@ class Listener:
 
     def replace(self, owner: object, name: str, value: object) -> None:
         """Replace an attribute of an object until the listener is left."""
-        is_own = not isinstance(owner, type) or name in vars(owner)
-        before = vars(owner).get(name) if isinstance(owner, type) else getattr(owner, name)
-        self.replaced.append((owner, name, is_own, before))
+        if isinstance(owner, type) and name not in vars(owner):  # it is a base class's
+            self.undoing.callback(delattr, owner, name)
+        else:
+            before = vars(owner)[name] if isinstance(owner, type) else getattr(owner, name)
+            self.undoing.callback(setattr, owner, name, before)
         setattr(owner, name, value)
 
     # ---------------------------------------------------------------- wrappers
@@ -346,14 +337,15 @@ class Listener:
             self.tell("has_parameters", optimizer)
 
         self.replace(optimizers.Optimizer, "add_param_group", add_param_group)
-        self.hooks += [
+        for hook in (
             optimizers.register_optimizer_step_pre_hook(  # the optimizer is the first of the arguments
                 lambda one, args, words: self.tell(
                     "will_step", one, has_closure=len(args) > 1 or words.get("closure") is not None
                 )
             ),
             optimizers.register_optimizer_step_post_hook(lambda one, *_: self.tell("has_stepped", one)),
-        ]
+        ):
+            self.undoing.callback(hook.remove)
 
     def listen_to_gviz(self) -> None:
         """Put wrappers in the place of functions and attributes of gviz's engine, which tells of writes by itself."""

@@ -52,8 +52,7 @@ class ModuleCall(NamedTuple):
 
         As far as the program has none, the module above and its name there.
         """
-        module = self.module()
-        name = names.get(id(module), "") if module is not None else ""
+        name = names.get(id(self.module()), "")
         if name or self.above is None:
             return name or self.kind
         return f"{self.above.path(names)}.{self.own or self.kind}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -130,17 +130,9 @@ class Hunt(Observer):
                 remember(self.events, one, event)
         if is_recorded:
             if self.events and not event.kind:  # the result is finite, and perhaps not what it was made from
-                event = event._replace(operands=self.operands_before(args))
+                brought = (recall(self.events, one) for arg in args for one in tensors_in(arg, tensor))
+                event = event._replace(operands=[Operand("", one.kind, one) for one in brought if one is not None])
             self.calls.append((next_number(self.listener.engine), event))
-
-    def operands_before(self, args: Sequence[Any]) -> list[Operand]:
-        """Return the operands of a call that an earlier one has made not finite."""
-        return [
-            Operand("", event.kind, event)
-            for arg in args
-            for one in tensors_in(arg, self.listener.engine.Tensor)
-            if (event := recall(self.events, one)) is not None
-        ]
 
     def operands(self, args: Sequence[Any], result: EngineTensor) -> list[Operand]:
         """Return what a call was made with; of what it has written over only what had made that."""
@@ -175,16 +167,10 @@ class Hunt(Observer):
     def heard(self, roots: Sequence[Any]) -> Iterator[None]:
         """Look at the gradients that a backward in the block hands on."""
         carried: dict[Any, Event] = {}  # what has made the gradient that comes to a node not finite
-        handles = [
-            node.register_hook(partial(self.passed, node, carried))
-            for node, leaf in graph_nodes(roots).items()
-            if leaf is None
-        ]
-        try:
+        with ExitStack() as stack:
+            for node in (node for node, leaf in graph_nodes(roots).items() if leaf is None):
+                stack.callback(node.register_hook(partial(self.passed, node, carried)).remove)
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
     def passed(self, node: NodeLike, carried: dict[Any, Event], inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Take note of the gradients that a node hands on, and of those that have come to it."""

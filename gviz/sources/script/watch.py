@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from traceback import walk_stack, walk_tb
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from gviz.graphs import LEFT_OUT, MADE_LATER, RETURNED, Gradient, Moment, Place, Stop
@@ -517,7 +517,6 @@ def _nodes_of(engine: Any, tensors: Collection[Any]) -> list[NodeLike]:
 
 def _caller_names() -> Mapping[str, Any]:
     """Return the local variables of the function that gviz was called from; none for those of a module."""
-    caller: FrameType | None = sys._getframe(1)  # noqa: SLF001 - inspect.currentframe costs a large import and does just this
-    while caller is not None and caller.f_code.co_filename.startswith(GVIZ):
-        caller = caller.f_back
+    frames = (frame for frame, _ in walk_stack(sys._getframe(1)))  # noqa: SLF001 - inspect.currentframe costs a large import
+    caller = next((frame for frame in frames if not frame.f_code.co_filename.startswith(GVIZ)), None)
     return caller.f_locals if caller is not None and caller.f_locals is not caller.f_globals else {}
