@@ -465,29 +465,48 @@ def is_inside(case: Diagnosis, cut: GraphCut, other: GraphCut) -> bool:
 
 def second_backward(facts: TensorFacts, _: Stop) -> Cause:
     """Return the cause for a backward through a graph that an earlier one has freed."""
-    case, links = facts.case, links_of(facts.case)
+    what, lines, mend = freed_before(facts.case, facts.name)
+    return facts.cause("second backward", what, (*facts.case.line_of_stop, *lines), mend)
+
+
+def freed_before(case: Diagnosis, name: str) -> tuple[str, Lines, str]:
+    """Return what has freed a graph that backward was to go through, its lines, and the mend.
+
+    Args:
+        case: the graph.
+        name: of the tensor that is asked about.
+    """
+    links, called = links_of(case), named_in(case.code_of(case.line_of_stop))
     asked = (one.history.autograd_grad for one in case.graph.tensors if case.is_reached(one))
     asked_at = next(filter(None, asked), None)
     if asked_at and not case.graph.earlier_runs:
-        what, more = "torch.autograd.grad went through this graph before, and freed it", case.line_of(asked_at)
-        mend = "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True"
-    elif links and not has_had_backward(case):
-        what, more, mend = linked(case)
-    elif not case.graph.code:
-        what, more = f"the backward of another root went through a part of {case.root_name}'s graph, and freed it", ()
-        mend = "add the two and call backward() once, or call the first with backward(retain_graph=True)"
-    elif (called := named_in(case.code_of(case.line_of_stop))) not in ("", case.root):  # another root is asked about
-        what, more = f"{called}.backward() went on into a graph that an earlier one had freed", ()
-        mend = f"gviz why SOURCE {facts.name} --root {called} tells what links the two"
-    else:
-        what, more = "backward ran twice through the same graph, and the first time freed it", ()
-        is_same = any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
-        mend = (
-            f"compute {case.root_name} anew before each backward()"
-            if is_same or has_stepped(case, case.shown.roots)
-            else "call it once, or the first time with backward(retain_graph=True)"
+        return (
+            "torch.autograd.grad went through this graph before, and freed it",
+            case.line_of(asked_at),
+            "torch.autograd.grad(..., create_graph=True) if its result is in the loss, else retain_graph=True",
         )
-    return facts.cause("second backward", what, (*case.line_of_stop, *more), mend)
+    if links and not has_had_backward(case):
+        return linked(case)
+    if not case.graph.code:
+        return (
+            f"the backward of another root went through a part of {case.root_name}'s graph, and freed it",
+            (),
+            "add the two and call backward() once, or call the first with backward(retain_graph=True)",
+        )
+    if called not in ("", case.root):  # another root is asked about
+        return (
+            f"{called}.backward() went on into a graph that an earlier one had freed",
+            (),
+            f"gviz why SOURCE {name} --root {called} tells what links the two",
+        )
+    is_same = any(one.history.brought == place for one in case.graph.tensors for place, _ in case.line_of_stop)
+    return (
+        "backward ran twice through the same graph, and the first time freed it",
+        (),
+        f"compute {case.root_name} anew before each backward()"
+        if is_same or has_stepped(case, case.shown.roots)
+        else "call it once, or the first time with backward(retain_graph=True)",
+    )
 
 
 def has_stepped(case: Diagnosis, ends: Iterable[str]) -> bool:
