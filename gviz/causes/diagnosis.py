@@ -395,6 +395,12 @@ class Diagnosis:
         return [row.name for row in self.rows.values() if row.history.is_optimized]
 
     @cached_property
+    def is_told_of_optimizer(self) -> bool:
+        """Whether an optimizer has tensors with names of which no step has found a gradient: they are told it then."""
+        histories = [self.rows[name].history for name in self.optimized]
+        return any(one.idle_steps and not one.steps for one in histories)
+
+    @cached_property
     def twins(self) -> dict[str, str]:
         """Other names of tensors: of other attributes, and not those of the same one by a longer way."""
         return {

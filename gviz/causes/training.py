@@ -311,9 +311,11 @@ def beside_optimizer(facts: TensorFacts) -> Cause | None:
     ]
     if anew and len(writers) <= 2:  # and not an attribute of another class
         return facts.cause("overwritten", f"{cause.what}; the line makes a new parameter of the old one", *anew[0])
-    mend = missed_by_optimizer(facts)[1] or given_to_optimizer(facts) * (not case.optimized)  # of which each is told
-    is_fault = facts.history.put_in or facts.history.copied or case.has_idle_optimizer
-    return facts.cause("not used", cause.what, cause.lines, mend) if mend and is_fault else None
+    is_idle = facts.history.idle_steps and not case.is_told_of_optimizer
+    lines, mend = missed_by_optimizer(facts)
+    is_thawed = ".requires_grad" in case.code_of(lines) and facts.node is not None and facts.node.module
+    is_fault = is_idle or (mend and (facts.history.put_in or facts.history.copied or is_thawed))
+    return facts.cause("not used", cause.what, cause.lines, mend or given_to_optimizer(facts)) if is_fault else None
 
 
 def not_optimized(facts: TensorFacts) -> Cause:
@@ -365,19 +367,16 @@ def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
     """
     case, optimizer = facts.case, facts.case.line_in_text(facts.case.line_of(facts.history.optimizer))
     functions = {one.statement.lineno: one.function for one in case.assignments.lines.values()}
-    put_in = case.line_of(facts.history.put_in)
+    put_in, thawed = map(case.line_of, (facts.history.put_in, facts.history.requires_grad_set))
     own = put_in or facts.lines or case.line_of(facts.history.written)  # of PyTorch's parameters the first numbers tell
     is_within = getattr(functions.get(case.line_in_text(own)), "name", "") == "forward"
     if is_within and fixes.assigned_in(case.code_of(own)) and facts.history.arrivals < 2:  # and only written there
         return own, f"make the parameters of {own[0][0]} in __init__(), which runs once, and not in forward()"
-    for what, line in (
-        ("is put in", put_in),
-        ("comes to require a gradient", case.line_of(facts.history.requires_grad_set)),
-        ("is made", facts.lines),
-    ):
+    for what, line in (("is put in", put_in), ("comes to require a gradient", thawed), ("is made", facts.lines)):
         within = functions.get(number := case.line_in_text(line), facts)
         is_later = number > optimizer and within is functions.get(optimizer, "")  # else nothing tells which ran first
-        if line and (is_later or line == put_in):
+        is_unfrozen = line == thawed != facts.lines and ".requires_grad" in case.code_of(line)
+        if line and (is_later or line == put_in or is_unfrozen):
             return line, made_after(facts, f"{line[0][0]}, where {facts.name} {what}")
     copied = case.line_of(facts.history.copied)
     mend = (

@@ -271,7 +271,9 @@ class Lines:
             wasted=lost.total(),
             wasted_at=self.place_if_any(max(lost, key=lost.__getitem__, default=None)),
             still_steps=record.still_steps,
-            idle_steps=record.idle_steps if is_optimized else gradients.idle_steps,
+            idle_steps=record.idle_steps
+            if is_optimized
+            else [*gradients.made_of.get(record.chain, {}).values()].count(False),
             stepped=self.place_if_any(record.stepped_at),
             stepped_twice=self.place_if_any(next((at for at, count in record.twice.items() if count > 1), None)),
             unclipped=self.place_if_any(

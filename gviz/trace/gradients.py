@@ -143,7 +143,8 @@ class Gradients(Observer):
         self.made_at: dict[int, Place | None] = {}  # where each optimizer was made, by its id
         self.put_in: ByTensor[CallRecord | None] = {}  # the call that gave it to a module with parameters in optimizers
         self.asked_at: Place | None = None  # where autograd.grad was called last, be it by a function of torch.func
-        self.made_of = dict[Chain, set[Place | None]]()  # of a backward: where those were made that stepped after it
+        # Of a backward: where the optimizers were made that stepped after it, and whether one of there has found a gradient.
+        self.made_of = dict[Chain, dict[Place | None, bool]]()
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
         self.stepping: ParameterGroups | None = None
         # The lines that have clipped gradients which a step was still to use; and those that clip what a generator
@@ -239,7 +240,7 @@ class Gradients(Observer):
             is_running(BACKWARD),
         )
         self.idle_steps += 1
-        self.made_of.setdefault(self.chain, set()).add(self.made_at.get(id(optimizer)))
+        (made := self.made_of.setdefault(self.chain, {})).setdefault(at := self.made_at.get(id(optimizer)), False)
         for one, rate in ((one, group.get("lr")) for group in optimizer.param_groups for one in group["params"]):
             remember(self.optimized, one, recall(self.optimized, one) or self.calls.total() + 1)
             record = self.record_of(one)
@@ -254,7 +255,7 @@ class Gradients(Observer):
                 )
                 record.steps, record.still_steps = record.steps + 1, record.still_steps + is_still
                 record.uses, record.used_sum = record.uses + is_whole, record.is_stale and not record.set_at
-                record.was_used, record.is_early, self.idle_steps = True, is_early, before
+                record.was_used, record.is_early, self.idle_steps, made[at] = True, is_early, before, True
                 record.took_bad |= record.has_begun and not (numbers(one.grad).is_finite or all_finite(one))
             else:
                 record.idle_steps += 1

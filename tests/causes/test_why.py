@@ -2036,10 +2036,10 @@ loss = m(torch.ones(1, 2)).sum()
 loss.backward()
 opt.step()
 """,
-        "not trained",
+        "not used",
         [4, 5],
         (
-            "none, if it is not to be trained; else make the optimizer after line 5, where m.weight comes to require a"
+            "make the optimizer after line 5, where m.weight comes to require a"
             " gradient, and with it, or give it to the optimizer's add_param_group()"
         ),
     ),
@@ -2077,11 +2077,11 @@ for i in range(4):
     loss.backward()
     opt.step()
 """,
-        "not trained",
-        [10, 4],
+        "not used",
+        [4, 7],
         (
             "make the optimizer after line 7, where m.weight comes to require a gradient, and with it, or give it to the"
-            " optimizer's add_param_group(); or m.weight.grad = None before each backward()"
+            " optimizer's add_param_group()"
         ),
     ),
     "target_that_is_a_copy_of_a_forgotten_encoder": (

@@ -2727,3 +2727,56 @@ for i in range(2):
     cause = why(graph_of(tmp_path, program, engine), "net.weight")
     assert cause.what == "nothing calls backward(): gradients come from line 7, which sets no .grad"
     assert not cause.is_wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_network_made_anew_after_its_optimizer_is_not_used_though_another_network_is_trained(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+x = torch.randn(4, 3)
+gen, disc = nn.Linear(3, 2), nn.Linear(2, 1)
+opt = torch.optim.SGD(gen.parameters(), lr=0.1)
+opt_d = torch.optim.SGD(disc.parameters(), lr=0.1)
+{}
+for _ in range(3):
+    opt_d.zero_grad()
+    disc(gen(x).detach()).pow(2).mean().backward()
+    opt_d.step()
+    opt.zero_grad()
+    loss = disc(gen(x)).mean()
+    loss.backward()
+    opt.step()
+"""
+    anew = why(graph_of(tmp_path, program.format("gen = nn.Linear(3, 2)"), engine), "gen.weight")
+    assert (anew.verdict, anew.is_wrong, lines_of(anew)) == ("not used", True, [5, 7])
+    assert not any(one.is_wrong for one in why_all(graph_of(tmp_path, program.format(""), engine)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_layers_that_a_function_lets_require_gradients_after_an_optimizer_took_those_that_did_are_not_used(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+body, head = nn.Linear(3, 4), nn.Linear(4, 2)
+body.requires_grad_(False)
+opt = torch.optim.SGD([p for p in (*body.parameters(), *head.parameters()) {}], lr=0.1)
+def thaw(module):
+    for p in module.parameters():
+        p.requires_grad = True
+for epoch in range(3):
+    if epoch == 1:
+        thaw(body)
+    opt.zero_grad()
+    loss = head(body(torch.ones(5, 3))).pow(2).mean()
+    loss.backward()
+    opt.step()
+"""
+    late = why(graph_of(tmp_path, program.format("if p.requires_grad"), engine), "body.weight")
+    assert (late.verdict, late.is_wrong, lines_of(late)) == ("not used", True, [5, 8])
+    assert late.mend.startswith("make the optimizer after line 8, where body.weight comes to require a gradient")
+    assert not why(graph_of(tmp_path, program.format(""), engine), "body.weight").is_wrong
