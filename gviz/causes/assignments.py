@@ -262,7 +262,7 @@ class Assignments:
             part: what reads them in it; None for all of it.
         """
         todo, seen = list[tuple[int, ast.AST | None]]([(number, part)]), set[Key]()
-        for at, given in todo:  # grows while it is read, by the calls that give a parameter its value
+        for at, given in todo:  # grows while it is read, by what gives a variable its value
             for line in [one for one in self.lines.values() if at in line_numbers(one.statement)]:
                 flows = self.flows_of(line) if given is None else ((given, ()),)
                 reads = [node for source, _ in flows for node in ast.walk(source)]
@@ -272,7 +272,9 @@ class Assignments:
                     for writer in self.writers.get(key, ()):
                         values = [value for value, keys in self.flows_of(writer) if key in keys]
                         is_given = key[0] is not None and key[0] is line.function is not writer.function
-                        todo += [(writer.statement.lineno, values[0])] if is_given and key not in seen else []
+                        is_near = writer.statement.lineno < at and writer.function is line.function
+                        handed = values[:1] * is_given or same_tensors(values[0]) * is_near
+                        todo += [(writer.statement.lineno, one) for one in handed if key not in seen]
                         is_carried = key[0] == "." or self.depth_of_loop(writer, line) > 0
                         is_value = (
                             writer.statement.lineno >= at and is_carried and not isinstance(values[0], ast.Constant)
@@ -338,6 +340,12 @@ def assigned_pairs(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
     elif isinstance(statement, ast.For):
         yield statement.iter, statement.target
     yield from ((one.value, one.target) for one in own_parts(statement) if isinstance(one, ast.NamedExpr))
+
+
+def same_tensors(value: ast.AST) -> list[ast.AST]:
+    """Return the variables and attributes that an assigned value is one of, as they are: both ways of a condition."""
+    parts = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+    return [one for one in parts if isinstance(one, ast.Name | ast.Attribute)]
 
 
 def assignment_targets(statement: ast.stmt) -> list[ast.expr]:

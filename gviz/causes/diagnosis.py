@@ -397,8 +397,9 @@ class Diagnosis:
     @cached_property
     def is_told_of_optimizer(self) -> bool:
         """Whether an optimizer has tensors with names of which no step has found a gradient: they are told it then."""
-        histories = [self.rows[name].history for name in self.optimized]
-        return any(one.idle_steps and not one.steps for one in histories)
+        return any(
+            history.idle_steps and not history.steps for history in (self.rows[name].history for name in self.optimized)
+        )
 
     @cached_property
     def twins(self) -> dict[str, str]:

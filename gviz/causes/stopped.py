@@ -612,7 +612,11 @@ def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Li
     number, found = case.line_in_text(case.line_of_node(user)), dict[str, tuple[str, Lines, str]]()
     carried = [*case.assignments.carried_into(number)] if number else []
     at_stop = {id(one) for one in statements_at(case.graph.code, case.line_in_text(case.line_of_stop))}
-    own = [one for one in carried if id(case.assignments.lines[one[1]].function) in at_stop]
+    own = [one for one in carried if id(case.assignments.lines[one[1]].function) in at_stop] or [
+        one
+        for one in carried
+        if isinstance(one[0], ast.Attribute)  # and no variable of a call that has ended
+    ]
     for node, statement, value in own or carried:  # what one backward() leaves to the next one is kept around it
         name, lines = ast.unparse(node), case.line_of(Place(statement.lineno))
         has_graph = any(  # a leaf that is written in place links nothing
@@ -622,8 +626,16 @@ def carried_over(case: Diagnosis, freed: Node, user: Node) -> list[tuple[str, Li
         own_lines = line_numbers(statement)
         runs = [one.run for one in case.shown.nodes if case.line_in_text(case.line_of_node(one)) in own_lines]
         is_it = freed.run <= max([run for run in runs if run < user.run], default=freed.run)
-        is_root = name == named_in(case.code_of(case.line_of_stop))  # which this backward() needs the graph of
-        better = "" if number in own_lines or is_root else fixes.detaching([statement], {value}.__contains__)
+        better = first_true(
+            (
+                isinstance(statement, ast.Expr)  # which writes what a loop is over, such as parameters
+                and any(name in fixes.targets_of(one) for one in case.assignments.lines if isinstance(one, ast.For)),
+                f"with torch.no_grad(): {ast.unparse(statement)}",
+            ),
+            (number in own_lines, ""),
+            (name == named_in(case.code_of(case.line_of_stop)), ""),  # this backward() needs the graph of it
+            (True, fixes.detaching([statement], {value}.__contains__)),
+        )
         if fixes.targets_of(statement) == [name] and any(
             one in (case.nodes[edge.source].name for edge in case.shown.inputs[freed.id])
             or fixes.may_be(name, re.sub(r"^leaf of | \(1st\)$", "", one))

@@ -375,8 +375,11 @@ def missed_by_optimizer(facts: TensorFacts) -> tuple[Lines, str]:
     for what, line in (("is put in", put_in), ("comes to require a gradient", thawed), ("is made", facts.lines)):
         within = functions.get(number := case.line_in_text(line), facts)
         is_later = number > optimizer and within is functions.get(optimizer, "")  # else nothing tells which ran first
-        is_unfrozen = line == thawed != facts.lines and ".requires_grad" in case.code_of(line)
-        if line and (is_later or line == put_in or is_unfrozen):
+        if line and (
+            is_later
+            or line == put_in
+            or (line == thawed != facts.lines and ".requires_grad" in case.code_of(line))  # and is not made there
+        ):
             return line, made_after(facts, f"{line[0][0]}, where {facts.name} {what}")
     copied = case.line_of(facts.history.copied)
     mend = (

@@ -673,3 +673,59 @@ for step in range(2):
     assert words.startswith("put what the loop computes into a new list, where gradients are recorded")
     after = graph_of(tmp_path, program.replace(block, f"    fast = {new}\n"), engine)
     assert [why(after, name).verdict for name in ("net.weight", "net.bias", "lr")] == ["ok"] * 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("start", ["self.h", "self.h if self.h is not None else x.new_zeros(3, 4)"])
+def test_a_state_that_an_object_carries_into_a_loop_is_detached_where_the_object_gets_it(
+    tmp_path: Path, start: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.out, self.h = nn.Linear(6, 4), nn.Linear(4, 1), torch.zeros(3, 4)
+    def forward(self, x):
+        h = {start}
+        for i in range(2):
+            h = self.cell(torch.cat([x[i], h], 1))
+        self.h = h
+        return self.out(h)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(3):
+    loss = net(torch.ones(2, 3, 2)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.out.weight")
+    assert (cause.verdict, cause.mend) == ("second backward", "self.h = h.detach()")
+    assert [place.line for place, _ in cause.lines] == [18, 10, 11]
+    cured = program.replace("self.h = h\n", f"{cause.mend}\n")
+    assert not any(one.is_wrong for one in why_all(graph_of(tmp_path, cured, engine)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_parameters_that_a_loop_writes_with_their_graph_are_to_be_written_without(tmp_path: Path, engine: str) -> None:
+    program = """\
+import copy, torch
+from torch import nn
+student = nn.Linear(3, 2)
+teacher = copy.deepcopy(student).requires_grad_(False)
+opt = torch.optim.SGD(student.parameters(), lr=0.1)
+x, decay = torch.ones(4, 3), torch.tensor(0.9)
+for i in range(4):
+    loss = (student(x) - teacher(x) - 1).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    for t, s in zip(teacher.parameters(), student.parameters()):
+        t.mul_(decay).add_(s, alpha=0.1)
+"""
+    cause = why(graph_of(tmp_path, program, engine), "student.weight")
+    assert (cause.verdict, cause.mend) == ("second backward", "with torch.no_grad(): t.mul_(decay).add_(s, alpha=0.1)")
+    cured = program.replace("t.mul_(decay).add_(s, alpha=0.1)", cause.mend)
+    assert not any(one.is_wrong for one in why_all(graph_of(tmp_path, cured, engine)))
