@@ -203,8 +203,11 @@ def not_used(facts: TensorFacts) -> Cause | None:
         (
             True,
             (
-                "step() of the optimizer that has it was not called",
-                "call step() of that one after backward(); if its name is now another's, give each a name of its own",
+                "step() of an optimizer that has it was not called",
+                (
+                    "call step() of that one after backward(), and see that its param_groups still have the parameter;"
+                    " if its name is now another's, give each a name of its own"
+                ),
             ),
         ),
     )

@@ -146,6 +146,10 @@ WITH_GRADIENT = (
     Verdict(lambda one: one.is_zero, zero.zero),
     # It is a number like any other.
     Verdict(always, zero.computed_from_new),
+    Verdict(
+        lambda one: one.history.grad_set and one.history.is_optimized and training.is_unused(one), training.not_used
+    ),
+    Verdict(lambda one: one.history.grad_set and training.is_unknown_to_optimizers(one), training.beside_optimizer),
     Verdict(lambda one: one.history.grad_set and not one.is_added, training.given_by_program),
     Verdict(always, missing.left_out_this_time),
     Verdict(always, missing.not_listed),

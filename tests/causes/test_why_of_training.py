@@ -2780,3 +2780,52 @@ for epoch in range(3):
     assert (late.verdict, late.is_wrong, lines_of(late)) == ("not used", True, [5, 8])
     assert late.mend.startswith("make the optimizer after line 8, where body.weight comes to require a gradient")
     assert not why(graph_of(tmp_path, program.format(""), engine), "body.weight").is_wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("optimized", "step", "mend"),
+    [
+        ("net.parameters(), lr=0.1", "opt.step()", ""),
+        ("net.parameters(), lr=0.0", "opt.step()", "see what sets the learning rate"),
+        ("net.parameters(), lr=0.1", "pass", "call step() of that one after backward()"),
+        ("copy.deepcopy(net).parameters(), lr=0.1", "opt.step()", "give the optimizer net.weight itself"),
+    ],
+)
+def test_a_gradient_that_the_program_writes_anew_is_to_be_used_like_any_other(
+    tmp_path: Path, optimized: str, step: str, mend: str, engine: str
+) -> None:
+    program = f"""\
+import copy, torch
+net, x = torch.nn.Linear(3, 1), torch.ones(4, 3)
+opt = torch.optim.SGD({optimized})
+for i in range(3):
+    opt.zero_grad()
+    net.zero_grad()
+    loss = (net(x) - 1).pow(2).mean()
+    loss.backward()
+    for p in net.parameters():
+        p.grad = p.grad / p.grad.norm()
+    {step}
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong) == (("not used", True) if mend else ("ok", False))
+    assert cause.mend.startswith(mend)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_the_groups_of_an_optimizer_have_lost_is_not_used_by_its_steps(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+net, x = torch.nn.Linear(3, 1), torch.ones(4, 3)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+opt.param_groups[0]["params"] = [p for p in net.parameters() if p.ndim < 2]
+for i in range(3):
+    opt.zero_grad()
+    loss = (net(x) - 1).pow(2).mean()
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert cause.what == "net.weight has a gradient, but step() of an optimizer that has it was not called"
+    assert "see that its param_groups still have the parameter" in cause.mend
