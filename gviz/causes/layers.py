@@ -26,8 +26,8 @@ many layers there are, where one is said to vanish; and in parts of the largest 
 
 MENDS = {
     "vanishing": (
-        "normalization or residual connections between layers; larger initial weights, or an activation that is less"
-        " flat"
+        "normalization or residual connections between layers; larger initial weights, scaled data, or an activation"
+        " that is less flat"
     ),
     "exploding": "torch.nn.utils.clip_grad_norm_ before step(); smaller initial weights, fewer steps, or scaled data",
 }

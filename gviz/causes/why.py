@@ -187,7 +187,7 @@ def why(graph: Graph, name: str) -> Cause:
     if row is None:
         raise SourceError(f"there is no tensor {excerpt(name)}", hint=hint_of_name(case, name))
     facts = TensorFacts(case, case.rows[row.same_as or name])
-    cause = missing.with_way_cut_off(facts, cause_of(facts))
+    cause = zero.with_way_of_0(facts, missing.with_way_cut_off(facts, cause_of(facts)))
     if row.same_as:
         return cause._replace(
             name=name,

@@ -323,6 +323,22 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
     )
 
 
+def with_way_of_0(facts: TensorFacts, cause: Cause) -> Cause:
+    """Return a cause for a gradient that came, with what has no slope on another way at any input, as a rounding."""
+    case, is_whole = facts.case, cause.verdict in ("ok", "cleared") and not cause.mend
+    below = [facts.node, *case.above(facts.node)] if facts.node is not None and facts.is_leaf_of_graph else []
+    for edge in (edge for node in below if is_whole for edge in case.uses[node.id]):
+        if is_flat(case.nodes[edge.target], edge.slot) and is_not_0(case.nodes[edge.target].grad.arrived):
+            mend = mend_of_zero(case, edge).text
+            return cause.besides(
+                f"comes only 0: {zero_text(case, edge)}",
+                case.line_of_node(case.nodes[edge.target]),
+                f"none, unless {facts.name} is to be trained on that way, too: {mend}",
+                "on another way, which may be meant,",
+            )
+    return cause
+
+
 def is_hinge(case: Diagnosis, node: Node) -> bool:
     """Return whether an operation may be the margin of a loss, or free bits: a floor of what is only added up."""
     sign, above, options = sign_in_program(node), case.above(node), node.recorded.options

@@ -2829,3 +2829,26 @@ for i in range(3):
     cause = why(graph_of(tmp_path, program, engine), "net.weight")
     assert cause.what == "net.weight has a gradient, but step() of an optimizer that has it was not called"
     assert "see that its param_groups still have the parameter" in cause.mend
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "mend"),
+    [
+        ("z = torch.normal(h, torch.ones_like(h))", "z = h + torch.randn_like(h)"),
+        ("z = h.round()", "z = h + (h.round() - h).detach()"),
+        ("z = torch.floor(h)", "z = h + (h.floor() - h).detach()"),
+    ],
+)
+def test_what_has_no_slope_on_one_of_two_ways_is_told_beside_the_gradient(
+    tmp_path: Path, line: str, mend: str, engine: str
+) -> None:
+    body = f"""h = net(x)
+    {line}
+    loss = head(z).pow(2).sum() + h.pow(2).sum(); opt.zero_grad(); loss.backward(); opt.step()"""
+    cause = why(graph_of(tmp_path, LOOP.format(body), engine), "net.weight")
+    assert (cause.verdict, cause.is_wrong) == ("ok", False)
+    assert "on another way, which may be meant, comes only 0: the derivative of" in cause.what
+    assert cause.mend.startswith("none, unless net.weight is to be trained on that way, too: ")
+    cured = why(graph_of(tmp_path, LOOP.format(body.replace(line, mend)), engine), "net.weight")
+    assert (cured.verdict, cured.mend) == ("ok", "")
