@@ -143,7 +143,7 @@ class Gradients(Observer):
         self.made_at: dict[int, Place | None] = {}  # where each optimizer was made, by its id
         self.put_in: ByTensor[CallRecord | None] = {}  # the call that gave it to a module with parameters in optimizers
         self.asked_at: Place | None = None  # where autograd.grad was called last, be it by a function of torch.func
-        # Of a backward: where the optimizers were made that stepped after it, and whether one of there has found a gradient.
+        # Of a backward: where those were made that stepped after it, and whether one of there has found a gradient.
         self.made_of = dict[Chain, dict[Place | None, bool]]()
         self.used = set[Chain]()  # the calls of backward of whose gradients steps, or the program, have used some
         self.stepping: ParameterGroups | None = None
