@@ -166,7 +166,7 @@ class Steps(Observer):
                 what = f"clip_grad_norm_() ({line}) had no gradients to clip" + (
                     ": the iterator that it is given is used up; give it a list of the parameters"
                     if is_empty
-                    else " that a step() was to use: it is to come between backward() and step()"
+                    else ", this time, that a step() was to use: it is to come between the last backward() and step()"
                 )
                 self.log.find(Finding("not clipped", self.log.steps, what, place=line))
             return norm
