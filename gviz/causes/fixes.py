@@ -510,8 +510,8 @@ def out_of_place(line: str) -> str:
 
     >>> out_of_place("y += 1"), out_of_place("y.add_(1)"), out_of_place("torch.relu_(h)"), out_of_place("y[0] = 1")
     ('y = y + 1', 'y = y.add(1)', 'h = torch.relu(h)', 'y = y.clone(); y[0] = 1')
-    >>> out_of_place("y.zero_()"), out_of_place("y[1:].mul_(2)"), out_of_place("f(y)")
-    ('y = y.clone(); y.zero_()', 'y = y.clone(); y[1:].mul_(2)', '')
+    >>> out_of_place("y.zero_()"), out_of_place("y[1:].mul_(2)"), out_of_place("f(y)"), out_of_place("y.exp_().add_(1)")
+    ('y = y.clone(); y.zero_()', 'y = y.clone(); y[1:].mul_(2)', '', 'y = y.exp().add(1)')
     >>> out_of_place("y[t + 1] = torch.tanh(w @ y[t])")
     'y = y.clone(); y[t + 1] = torch.tanh(w @ y.clone()[t])'
     >>> out_of_place("nn.init.zeros_(y)")
@@ -530,11 +530,22 @@ def out_of_place(line: str) -> str:
         match node:
             case ast.AugAssign(ast.Name(name) as target, op, value):
                 return ast.Assign([target], ast.BinOp(ast.Name(name), op, value))
-            case ast.Expr(ast.Call(ast.Attribute(ast.Name(name) as owner, method), arguments, words)):
-                call = ast.Call(ast.Attribute(owner, method.removesuffix("_")), arguments, words)
-                written = [arguments[0] if name in MODULES and arguments else owner]
-                is_twin = method[-1:] == "_" and method != "bernoulli_"  # bernoulli(x, p) has no derivative
-                return ast.Assign(written, call) if is_twin and forms_of(call.func) else None
+            case ast.Expr(ast.Call(function, arguments) as call):
+                owner, twins = function, dict[ast.AST, ast.Attribute]()
+                while isinstance(owner, ast.Attribute):  # of y.mul_(a).add_(b) both
+                    twins[owner] = ast.Attribute(owner.value, owner.attr.rpartition("_")[0])
+                    owner = getattr(owner.value, "func", owner.value)
+                has_twins = all(forms_of(one) and one.attr != "bernoulli" for one in twins.values())  # of no slope by p
+                if has_twins and isinstance(owner, ast.Name):
+                    new = rebuilt(
+                        call,
+                        lambda old, new: (
+                            ast.Attribute(new.value, twins[old].attr)
+                            if old in twins and isinstance(new, ast.Attribute)
+                            else new
+                        ),
+                    )
+                    return ast.Assign([arguments[0] if owner.id in MODULES and arguments else owner], new)
         return None
 
     return rewritten(line, change) or next(

@@ -782,7 +782,7 @@ def saver_of_written(case: Diagnosis, stop: Stop) -> Node | None:
         if match is not None and match[1] in (node.label, re.sub(r"Backward\d*$", "", node.label))
     }
     of_size = {node.id for node in nodes if shape is not None and node.shape == shape}
-    for makers, is_certain in ((sources, True), (of_class, True), (of_size, False)):
+    for makers, is_certain in ((sources & of_class, True), (sources, True), (of_class, True), (of_size, False)):
         for ids in (makers, {edge.target for edge in edges if edge.source in makers}):
             if len(ids & freed) == 1 or (is_certain and ids & freed):  # backward failed at the last of them
                 return min((case.nodes[one] for one in ids & freed), key=lambda node: node.run)

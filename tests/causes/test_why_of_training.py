@@ -1458,8 +1458,27 @@ def test_a_write_into_a_part_is_told_from_others_as_often_written(tmp_path: Path
         "    keys[:, 0] = 0\n    total = total + context.sum()\n    seen.add_(1)\ntotal.backward()\n"
     )
     cause = why(graph_of(tmp_path, program, engine), "enc.weight")
-    assert (cause.verdict, lines_of(cause)) == ("written in place", [10, 3, 7])
+    assert (cause.verdict, lines_of(cause)) == ("written in place", [10, 6, 7])
     assert cause.mend == "keys = keys.clone(); keys[:, 0] = 0"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_chain_of_writes_in_place_is_told_where_one_has_written_what_the_one_before_had_saved(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+net = torch.nn.Linear(2, 3)
+v = torch.tanh(net(torch.ones(4, 2)))
+v.sigmoid_().mul_(2)
+loss = v.sum()
+loss.backward()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert "saved by sigmoid for backward" in cause.what
+    assert (lines_of(cause), cause.mend) == ([6, 4], "v = v.sigmoid().mul(2)")
+    cured = why(graph_of(tmp_path, program.replace("v.sigmoid_().mul_(2)", cause.mend), engine), "net.weight")
+    assert cured.verdict == "ok"
 
 
 ADAPTED = """\
