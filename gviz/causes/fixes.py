@@ -536,7 +536,7 @@ def out_of_place(line: str) -> str:
                     twins[owner] = ast.Attribute(owner.value, owner.attr.rpartition("_")[0])
                     owner = getattr(owner.value, "func", owner.value)
                 has_twins = all(forms_of(one) and one.attr != "bernoulli" for one in twins.values())  # of no slope by p
-                if has_twins and isinstance(owner, ast.Name):
+                if twins and has_twins and isinstance(owner, ast.Name):
                     new = rebuilt(
                         call,
                         lambda old, new: (
