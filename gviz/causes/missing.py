@@ -404,8 +404,10 @@ def is_taken_away(facts: TensorFacts) -> bool:
 
     None does where that backward is the one that its optimizer steps after: it was not to come from the root.
     """
-    is_cut = facts.cuts and (facts.history.is_same_call or not (facts.is_used or facts.history.is_own_turn))
-    return bool(facts.case.has_run and facts.history.grad_cleared and not is_cut)
+    history = facts.history
+    is_explained = history.is_same_call or (history.steps and history.idle_steps)
+    is_cut = facts.cuts and (is_explained or not (facts.is_used or history.is_own_turn))
+    return bool(facts.case.has_run and history.grad_cleared and not is_cut)
 
 
 def cleared_in_saved_graph(facts: TensorFacts) -> Cause | None:

@@ -95,11 +95,16 @@ def of_other_backward(facts: TensorFacts) -> Cause | None:
     Nothing is wrong with it if another call did, and its steps have used that; if the same call did, an earlier time,
     it was cut off now. None if there is no optimizer that has it, and another's steps do not use it.
     """
-    if facts.cuts and facts.history.is_same_call and (facts.history.is_optimized or facts.history.is_updated):
+    history, is_idle = facts.history, bool(facts.history.steps and facts.history.idle_steps)
+    if facts.cuts and (history.is_same_call or is_idle) and (history.is_optimized or history.is_updated):
         return facts.cause(
             facts.cuts[0].reason,
-            f"an earlier run of this backward() has brought {facts.name} a gradient: this time comes none:"
-            f" {facts.clause_of_cuts}",
+            (
+                f"earlier steps have used gradients of {facts.name}, and those of its last optimizer have found none"
+                if is_idle and not history.is_same_call
+                else f"an earlier run of this backward() has brought {facts.name} a gradient: this time comes none"
+            )
+            + f": {facts.clause_of_cuts}",
             *facts.at_cuts,
             IN_TURNS * facts.is_cut_in_turns,
         )

@@ -271,7 +271,7 @@ class Lines:
             wasted=lost.total(),
             wasted_at=self.place_if_any(max(lost, key=lost.__getitem__, default=None)),
             still_steps=record.still_steps,
-            idle_steps=record.idle_steps
+            idle_steps=max(0, 0, *[*record.by_optimizer.values()][-1:])
             if is_optimized
             else [*gradients.made_of.get(record.chain, {}).values()].count(False),
             stepped=self.place_if_any(record.stepped_at),

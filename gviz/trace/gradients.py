@@ -54,7 +54,7 @@ class GradientRecord:
     """
 
     __slots__ = (
-        "arrivals", "before_clip", "chain", "cleared_at", "cleared_in", "clipped_at", "clips", "first_norm",
+        "arrivals", "before_clip", "by_optimizer", "chain", "cleared_at", "cleared_in", "clipped_at", "clips", "first_norm",
         "first_version", "given_at", "has_begun", "idle_steps", "is_early", "is_finite", "is_stale", "is_zero", "leaf",
         "leaf_version",
         "scaled", "set_at", "spoiled_at",
@@ -74,6 +74,8 @@ class GradientRecord:
         self.arrivals, self.used, self.stepped_in = (Counter[Chain]() for _ in range(3))
         self.wasted = defaultdict[Chain, Counter[Place]](Counter)
         self.twice, self.clips, self.scaled = (Counter[Place | None]() for _ in range(3))
+        # How many steps of each optimizer of the leaf, by its id, have found no gradient; below 0 if one has found one.
+        self.by_optimizer = Counter[int]()
         self.first_norm: float | None = None  # of the leaf, when its first gradient came
         self.before_clip: tuple[Place | None, Numbers] | None = None  # a gradient that a step has used, and is clipped
         self.clipped_at: Place | None = None  # where one was clipped that a step was still to use
@@ -247,6 +249,7 @@ class Gradients(Observer):
             has_gradient, is_still = one.grad is not None and (is_early or record.cleared_at is None), rate == 0
             if has_gradient:
                 self.used.add(record.chain)
+                record.by_optimizer[id(optimizer)] = -1
                 self.clipping |= record.clips.keys() if record.was_used and not record.uses else set()
                 record.used[record.chain] += not record.was_used
                 record.twice[call and call.place] += (
@@ -259,6 +262,7 @@ class Gradients(Observer):
                 record.took_bad |= record.has_begun and not (numbers(one.grad).is_finite or all_finite(one))
             else:
                 record.idle_steps += 1
+                record.by_optimizer[id(optimizer)] += record.by_optimizer[id(optimizer)] >= 0
             record.stepped_at, record.stepped_in, record.stepped_after = call and call.place, calls, self.chain
             if is_still or not has_gradient:
                 record.first_version = record.version  # what this step has written is no update with a gradient

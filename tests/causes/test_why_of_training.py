@@ -2871,3 +2871,35 @@ def test_what_has_no_slope_on_one_of_two_ways_is_told_beside_the_gradient(
     assert cause.mend.startswith("none, unless net.weight is to be trained on that way, too: ")
     cured = why(graph_of(tmp_path, LOOP.format(body.replace(line, mend)), engine), "net.weight")
     assert (cured.verdict, cured.mend) == ("ok", "")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("is_one_optimizer", [True, False])
+def test_what_cuts_off_in_a_later_phase_all_that_its_optimizer_was_to_train_is_told(
+    tmp_path: Path, is_one_optimizer: bool, engine: str
+) -> None:
+    optimizer = "opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)"
+    program = f"""\
+import torch
+from torch import nn
+net, head, x = nn.Linear(3, 2), nn.Linear(2, 1), torch.ones(4, 3)
+{optimizer}
+for i in range(2):
+    first = net(x).pow(2).mean()
+    opt.zero_grad()
+    first.backward()
+    opt.step()
+{"pass" if is_one_optimizer else optimizer}
+for i in range(2):
+    loss = (head(net(x).detach()) - 1).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    if is_one_optimizer:  # which has trained it by the other loss, and may be there for both
+        assert (cause.verdict, cause.is_wrong) == ("cleared", False)
+    else:
+        assert (cause.verdict, cause.is_wrong, lines_of(cause)) == ("detached", True, [12])
+        assert cause.what.startswith("earlier steps have used gradients of net.weight, and those of its last optimizer")
+        assert cause.mend == "loss = (head(net(x)) - 1).pow(2).mean()"
