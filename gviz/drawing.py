@@ -606,7 +606,9 @@ def as_it_is_now(graph: Graph, tensors: Mapping[str, TensorLike]) -> Graph:
     overwritten = {
         names.get(id(leaf))
         for leaf in (*tensors.values(), *nodes.values())
-        if getattr(leaf, "_version", 0) > (type(leaf).__name__ == "Parameter" and not is_lost)
+        if leaf is not None
+        and not leaf.is_inference()  # PyTorch counts no writes to one of those
+        and leaf._version > (type(leaf).__name__ == "Parameter" and not is_lost)  # noqa: SLF001 - PyTorch's own name
         and not (saved and memory_of(leaf)[0] in saved)
     }
     new_nodes = (

@@ -716,3 +716,15 @@ def test_expressions_are_compared_at_values(torch: Any) -> None:
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(gviz.GvizError, match="x not used: they are for expressions"):
         gviz.diff(x * 2, x * 3, x=2)
+
+
+def test_what_was_computed_in_inference_mode_is_asked_about_as_what_no_grad_has_made(torch: Any) -> None:
+    net = torch.nn.Linear(4, 2)
+    with torch.inference_mode():
+        loss = net(torch.ones(1, 4)).sum()
+    assert {(cause.verdict, cause.what[:18]) for cause in gviz.why(loss, net)} == {("no path", "loss has no graph:")}
+    with pytest.raises(AssertionError, match="no path"):
+        gviz.assert_gradients(loss, net)
+    assert gviz.summary(loss).operations == 0
+    assert [row.name for row in gviz.inspect(loss).rows] == ["loss"]
+    assert [node.name for node in gviz.graph(loss).nodes] == ["loss"]

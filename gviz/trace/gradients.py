@@ -91,9 +91,9 @@ class GradientRecord:
 
     @property
     def version(self) -> int:
-        """The version of the leaf now: another one, if it was written; -1 if it is gone."""
+        """The version of the leaf now: another one, if it was written; -1 if it is gone, or of inference mode."""
         leaf = self.leaf()
-        return -1 if leaf is None else leaf._version  # noqa: SLF001 - PyTorch's own name
+        return -1 if leaf is None or leaf.is_inference() else leaf._version  # noqa: SLF001 - PyTorch's own name
 
     @property
     def has_had_gradient(self) -> bool:
