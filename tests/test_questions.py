@@ -728,3 +728,16 @@ def test_what_was_computed_in_inference_mode_is_asked_about_as_what_no_grad_has_
     assert gviz.summary(loss).operations == 0
     assert [row.name for row in gviz.inspect(loss).rows] == ["loss"]
     assert [node.name for node in gviz.graph(loss).nodes] == ["loss"]
+
+
+def test_where_backward_fails_a_parameter_outside_the_graph_has_its_own_cause(torch: Any) -> None:
+    net = torch.nn.ModuleDict({name: torch.nn.Linear(4, 4) for name in ("body", "head", "aux")})
+    scores = net["head"](net["body"](torch.ones(1, 4)))
+    causes = gviz.why(scores, net)
+    assert (causes["body.weight"].verdict, causes["aux.weight"].verdict) == ("failed", "no path"), causes
+    loss = scores.sum()
+    with torch.no_grad():
+        net["head"].weight.mul_(0.9)
+    causes = gviz.why(loss, net)
+    assert (causes["body.weight"].verdict, causes["aux.weight"].verdict) == ("written in place", "no path"), causes
+    assert causes["aux.weight"].what.startswith("no path leads from loss to aux.weight")

@@ -172,10 +172,12 @@ class Diagnosis:
 
     @property
     def has_run(self) -> bool:
-        """Whether backward was called on the root; of an expression, whether it ran."""
-        return self.graph.backward is not None or (
-            (self.is_expression or not self.graph.code.strip())  # as of a model
-            and any(row.grad.value is not None for row in self.graph.tensors)
+        """Whether backward was called on the root; of an expression, whether it ran; of tensors alone, or was tried."""
+        is_alone = not self.graph.code.strip()  # as of a model
+        return (
+            self.graph.backward is not None
+            or (is_alone and self.stop is not None)
+            or ((self.is_expression or is_alone) and any(row.grad.value is not None for row in self.graph.tensors))
         )
 
     @cached_property

@@ -135,9 +135,13 @@ def beside_data(case: Diagnosis) -> list[TensorFacts]:
 def stopped(facts: TensorFacts) -> Cause | None:
     """Return the cause for a program that raised before the gradient could come; None if that was of no matter."""
     stop, failure, is_over = facts.case.stop, facts.case.graph.failure, facts.case.graph.stop is not None
+    is_other = (  # a backward on the root asked about has run, and this is another one
+        stop is not None and facts.case.graph.backward is not None and ".backward(" in stop.code
+    )
+    is_behind = facts.is_leaf_of_graph or bool(facts.case.graph.code) or stop is None or NO_GRAPH in stop.message
     is_elsewhere = (
-        facts.case.graph.backward is not None and stop is not None and ".backward(" in stop.code
-        if failure is None  # a backward on the root asked about has run, and this is another one
+        is_other or not is_behind  # of tensors without a program, the error is that of the backward of their graph
+        if failure is None
         else facts.is_of_other_call and bool(ways_lost(facts.case))
         if NO_GRAPH in failure.message
         else not facts.case.is_reached(facts.row)
