@@ -24,11 +24,14 @@ DEEPEST = 3
 def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[str, Any]]:
     """Return the modules that names of a program reach, by their identity: each with its first name, and itself.
 
-    All that a variable holds comes before the next variable, and before lists: a module is called as its parameters are.
+    All that a variable holds comes before the next variable, and before lists and objects of the program's own, such as
+    a Trainer: a module is called as its parameters are.
     """
+    from gviz.sources.script.names import parts
+
     nn = import_module(f"{engine.__name__}.nn")
     todo = [(name, value, 0) for name, value in namespace.items() if str(name)[:2] != "__"]
-    names: dict[int, tuple[str, Any]] = {}
+    names, seen = dict[int, tuple[str, Any]](), set[int]()
     for name, value, depth in todo:  # grows while it is read
         if issubclass(type(value), nn.Module) and "_modules" in vars(value):
             inside = [(name, value)]
@@ -36,9 +39,10 @@ def module_names(namespace: Mapping[Any, Any], engine: Any) -> dict[int, tuple[s
                 if module is not None and id(module) not in names:
                     names[id(module)] = path, module
                     inside += [(f"{path}.{child}", one) for child, one in vars(module)["_modules"].items()]
-        elif depth < DEEPEST and type(value) in (list, tuple, dict):
-            items = value.items() if type(value) is dict else enumerate(value)
-            todo += [(f"{name}[{key!r}]", item, depth + 1) for key, item in items if type(key) in (str, int)]
+        elif depth < DEEPEST and id(value) not in seen:  # objects may hold one another
+            seen.add(id(value))
+            near, far = parts(name, value, type(value), (), (nn.Module,), ways=(), is_outer=True)
+            todo += [(f"{name}{end}", part, depth + 1) for end, part in (*near, *far)]
     return names
 
 

@@ -16,7 +16,7 @@ from gviz.causes.diagnosis import Cause
 from gviz.causes.why import why, why_all
 from gviz.causes.zero import MENDS_OF_ZERO
 from gviz.errors import SourceError
-from gviz.graphs import Place
+from gviz.graphs import Module, Place
 from gviz.render import render
 
 SMOOTHLY = (
@@ -4392,3 +4392,33 @@ def test_a_cut_to_which_nothing_but_0_would_come_is_on_no_other_way(
     cause = why(graph, "w")
     assert [place.line for place, _ in cause.lines] == lines, cause
     assert ("max()" in cause.mend, mend in cause.mend, "; or" in cause.mend) == (False, True, bool(mend)), cause
+
+
+OF_TRAINER = """
+class Trainer:
+    def __init__(self, model):
+        self.owner, self.model = self, model
+        self.opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    def fit(self, x):
+        self.opt.zero_grad()
+        loss = self.model(x).pow(2).mean()
+        loss.backward()
+        self.opt.step()
+trainer = Trainer(Net())
+trainer.fit(torch.ones(4, 2))
+"""
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("line", [line for line, told in HELD.items() if told[2] == "no parameter"])
+def test_what_a_module_of_an_object_holds_and_does_not_list_is_made_a_parameter(
+    tmp_path: Path, line: str, engine: str
+) -> None:
+    use, name, verdict, mend, _ = HELD[line]
+    program = HOLDER.format(line=line, use=use).partition("net = Net()")[0] + OF_TRAINER
+    graph = graph_of(tmp_path, program, engine)
+    cause = why(graph, name.replace("net.", "trainer.model."))
+    assert (cause.verdict, cause.mend) == (verdict, mend)
+    of_bias = {node.module for node in graph.nodes if node.name == "trainer.model.out.bias"}
+    assert of_bias == {Module("trainer.model.out", "Linear")}

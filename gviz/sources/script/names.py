@@ -99,7 +99,7 @@ def named_tensors(
             or (own < PASSING - 2 and letters_of(name) in ways)
         ):
             seen[id(value)] = min(depth, seen.get(id(value), depth))
-            near, far = _parts(name, value, kind, tensors, modules, ways=ways, is_outer=own == 0)
+            near, far = parts(name, value, kind, tensors, modules, ways=ways, is_outer=own == 0)
             if own == 0 and unnamed is not None and not issubclass(kind, modules):
                 are_data = [issubclass(type(part), tensors) and not part.requires_grad for _, part in near]
                 if (data := sum(are_data)) > room:
@@ -147,7 +147,7 @@ def _is_readable(tensor: Any) -> bool:
     return True
 
 
-def _parts(
+def parts(
     name: str,
     value: Any,
     kind: type,
