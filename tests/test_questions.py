@@ -741,3 +741,16 @@ def test_where_backward_fails_a_parameter_outside_the_graph_has_its_own_cause(to
     causes = gviz.why(loss, net)
     assert (causes["body.weight"].verdict, causes["aux.weight"].verdict) == ("written in place", "no path"), causes
     assert causes["aux.weight"].what.startswith("no path leads from loss to aux.weight")
+
+
+def test_a_gradient_that_is_to_be_cleared_before_backward_is_not_said_to_be_added_to(torch: Any) -> None:
+    net, data = net_of(torch), data_of(torch)
+    net(data).pow(2).mean().backward()
+    loss = net(data + 1).pow(2).mean()  # zero_grad() comes next, and then backward()
+    cause = gviz.why(loss, net)["0.weight"]
+    assert cause.verdict == "accumulated"
+    assert not cause.is_wrong
+    assert "this one is added" not in cause.what
+    assert "to which backward() of loss adds its own if zero_grad() does not come in between" in cause.what
+    assert cause.mend.startswith("call zero_grad()")
+    assert cause.mend.endswith(", where it is missing, unless the sum is meant")

@@ -350,8 +350,12 @@ def without_history(cause: Cause, row: TensorRow, root: str, factor: float, *, i
         what = f"{name}.grad is {other} of {root} alone:"
         if 0 < factor < 1:
             return cause._replace(what=f"{what} the program has made it smaller, as clip_grad_norm_ does", mend="")
-        what += " an earlier backward has left one there, and this one is added to it; or the program has changed it"
-        return Cause(name, "accumulated", what, (), f"{BEFORE_EACH.format(in_code(name))}, unless it is meant")
+        what += (
+            f" an earlier backward has left one there, to which backward() of {root} adds its own if zero_grad() does"
+        )
+        what += " not come in between; or the program has changed it"  # be it that this backward has not run yet
+        mend = f"{BEFORE_EACH.format(in_code(name))}, where it is missing, unless the sum is meant"
+        return Cause(name, "accumulated", what, (), mend)
     if not is_freed:  # be it that backward has not run, and .grad is None
         return cause._replace(what=cause.what.replace(f"{name} has a gradient", f"{root} brings {name} a gradient"))
     what = f"{cause.what.removesuffix(', which is finite and not 0')} in .grad, and backward has freed the graph:"
