@@ -754,3 +754,21 @@ def test_a_gradient_that_is_to_be_cleared_before_backward_is_not_said_to_be_adde
     assert "to which backward() of loss adds its own if zero_grad() does not come in between" in cause.what
     assert cause.mend.startswith("call zero_grad()")
     assert cause.mend.endswith(", where it is missing, unless the sum is meant")
+
+
+@pytest.mark.parametrize("is_hooked", [True, False])
+def test_a_bias_before_a_batch_norm_to_whose_gradient_something_is_added_is_not_zero(
+    torch: Any, *, is_hooked: bool
+) -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    data, bias = torch.randn(8, 3), net[0].bias
+    loss = net(data).pow(2).mean()
+    assert gviz.why(loss, net)["0.bias"].verdict == "zero"
+    if is_hooked:
+        bias.register_hook(lambda grad: grad + 0.1 * bias.detach())
+    else:
+        loss.backward()
+        bias.grad.add_(bias.detach(), alpha=0.1)
+    cause = gviz.why(loss, net)["0.bias"]
+    assert cause.verdict in ("ok", "accumulated"), cause
+    assert "rounding" not in cause.what

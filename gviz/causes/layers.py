@@ -87,11 +87,13 @@ def with_layers(graph: Graph, causes: Sequence[Cause]) -> Iterator[Cause]:
     )
     vanishing, largest = vanishing_layers(layers), max(layers, key=lambda name: layers[name].size, default="")
     zeros = rounding_errors(graph) if layers else {}
+    # A hook, or the program, may have added something to a rounding error: then it is none beside the other gradients.
+    least = SMALL * max((size for name, size in sizes.items() if name not in zeros), default=0.0)
     lines = ((graph.backward.without_run, graph.code_at(graph.backward)),) if graph.backward is not None else ()
     for cause in causes:
         name = layer_name(cause.name)
         layer, verdict, what, mend = layers.get(name), "", "", ""
-        is_small = cause.verdict != "accumulated" or sizes[cause.name] < SMALL * max(sizes.values())
+        is_small = sizes[cause.name] < least or not (least or cause.verdict == "accumulated")
         if cause.name in zeros and is_small:
             verdict, (what, mend) = "zero", zeros[cause.name]
         elif layer is not None and layer.size > EXPLODING and sizes[cause.name] > EXPLODING * max(layer.weight, 1.0):
