@@ -90,6 +90,9 @@ LOGARITHMS = {
 }
 """What is to be done about the logarithm of an operation whose result is 0."""
 
+MASKING, OF_REST = ("*", "where", "masked_fill"), ("Sub", "Rsub", "Log1P")
+"""Operations whose 0 may be that of a mask; beginnings of the labels of those that give 0, or log 0, at p = 1."""
+
 DOMAINS = {
     "**", "acos", "acosh", "asin", "atanh", "binary_cross_entropy", "digamma", "erfinv", "lgamma", "log", "log10",
     "log1p", "log2", "logit", "rsqrt", "sqrt", "xlogy",
@@ -607,14 +610,22 @@ def is_by_number(node: Node) -> bool:
 
 
 def grown_in_loop(case: Diagnosis, node: Node) -> str:
-    """Return the mend for an operation by which a loop makes ever larger numbers, or that takes such; else ""."""
+    """Return the mend for an operation by which a loop makes ever larger numbers, or that takes such; else "".
+
+    Numbers as large that it was given, such as a value of the data that stands for none, are no growth.
+    """
     below = {*reached([node.id], lambda one: [edge.source for edge in case.whole.inputs[one]])}
     sizes = defaultdict[tuple[str, Place | None], list[float]](list)
     for one in case.whole.nodes:
         if one.id in below and one.place is not None:
             sizes[one.label, one.place.without_run].append(magnitude(one.value))
+    given = max(
+        (magnitude(one.value) for one in case.whole.nodes if one.id in below and one.kind in ("frozen", "constant")),
+        default=0.0,
+    )
     for (_, place), values in sizes.items():
-        if len(values) >= MANY_CALLS and max(values) > max(LARGE, GROWTH * min(filter(None, values), default=math.inf)):
+        least = max(LARGE, GROWTH * max(given, min(filter(None, values), default=math.inf)))
+        if len(values) >= MANY_CALLS and max(values) > least:
             return (
                 f"the numbers grow from one call of {'this line' if place == at_line(node) else place} to the next:"
                 " take smaller initial weights, fewer calls, or a function that is bounded, such as tanh"
@@ -625,11 +636,14 @@ def grown_in_loop(case: Diagnosis, node: Node) -> str:
 def flat_probability(case: Diagnosis, node: Node) -> str:
     """Return the mend for the logarithm of 0, which a sigmoid, a softmax or exp gives, or 1 - p; "" for another one."""
     logarithm = "log is infinite at 0" if sign_in_program(node) == "log" else "log1p is infinite at -1"
+    is_of_rest = False  # is the logarithm that of 1 - p?
     while len(inputs := [one for one in operands_of(case, node) if one.kind not in ("constant", "frozen")]) == 1:
-        sign, value = sign_in_program(node), node.value
+        sign, value, is_of_rest = sign_in_program(node), node.value, is_of_rest ^ node.label.startswith(OF_REST)
+        if sign in MASKING and any(has_zero(one.value) for one in operands_of(case, node) if one.id != inputs[0].id):
+            break
         (node,) = inputs  # and no index, as of p[y]
         is_sure = sign == "sigmoid" or case.graph.code or node.value is not None  # no mask of -inf makes the zeros
-        is_flat = has_zero(value) or (sign != "exp" and value is not None and value.summary.largest == 1)
+        is_flat = (value is not None and value.summary.largest == 1) if is_of_rest else has_zero(value)
         if sign in LOGARITHMS and is_flat and is_finite(node.value) and is_sure:
             return f"{logarithm}, and {sign} is {LOGARITHMS[sign]}"
     return ""

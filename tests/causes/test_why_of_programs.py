@@ -616,6 +616,46 @@ loss = a(few).sum() + b(x).sum()
 """
 
 
+FILL_VALUE = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+a, out, x, h = nn.Linear(3, 4), nn.Linear(4, 1), torch.randn(4, 12, 3), torch.zeros(4, 4)
+x[2, 8, 1] = 1e25
+for t in range(12):
+    h = 0.8 * h + 0.2 * a(x[:, t])
+loss = nn.functional.mse_loss(out(h), torch.zeros(4, 1))
+loss.backward()
+"""
+MASK_OF_SATURATED = """\
+import torch
+from torch import nn
+a = nn.Linear(4, 3)
+nn.init.constant_(a.weight, 20.0)
+p = torch.sigmoid(a(torch.ones(6, 4)))
+loss = -torch.log(p * torch.tensor([1.0, 1.0, 0.0])).mean()
+loss.backward()
+"""
+
+
+@pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("program", "wrong", "right"),
+    [
+        (FILL_VALUE, "the numbers grow", "see whether its inputs, or what comes to it, are too large"),
+        (MASK_OF_SATURATED, "sigmoid is", "log is infinite at 0, and nan below: keep its input above 0"),
+    ],
+    ids=["a fill value of the data", "a mask of a saturated sigmoid"],
+)
+def test_a_reason_that_looks_alike_is_not_told(
+    tmp_path: Path, program: str, wrong: str, right: str, engine: str
+) -> None:
+    mend = why(graph_of(tmp_path, program, engine), "a.weight").mend
+    assert wrong not in mend, mend
+    assert mend.startswith(right), mend
+
+
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::RuntimeWarning")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
