@@ -314,7 +314,8 @@ def mend_of_zero(case: Diagnosis, edge: Edge) -> Mend:
         with_input(case, text, edge),
         first_true(
             (
-                sign == "multi_margin_loss" or is_hinge(case, source if sign == "**" else first),
+                sign == "multi_margin_loss"
+                or (is_hinge(case, source if sign == "**" else first) and not is_to_grow(first)),
                 "if it is a margin that all examples keep, or free bits",
             ),
             (sign == "nll_loss" and has_others(case), "if all targets are to be ignored, or of weight 0"),
@@ -353,6 +354,15 @@ def is_hinge(case: Diagnosis, node: Node) -> bool:
         or SAME_NUMBERS.fullmatch(one.label)
         or math.prod(size_of(one.grad.arrived)) == 1
         for one in above
+    )
+
+
+def is_to_grow(node: Node) -> bool:
+    """Return whether a step would make some of a result larger, as of a reward: no margin holds that down."""
+    return (
+        node.recorded.options.get("max", "None") == "None"
+        and node.grad.arrived is not None
+        and node.grad.arrived.summary.smallest < 0
     )
 
 
@@ -405,6 +415,10 @@ def mend_of_values(node: Node, sign: str) -> str:
                 f"see why {sign} {'picks no element' if sign in SELECTIONS else 'is given no elements'},"
                 " or leave out a batch of which nothing is picked"
             ),
+        ),
+        (
+            sign == "log_softmax" and has_only(node.value, 0.0) and math.prod(size_of(node.value)[1:]) > 1,
+            "log_softmax of one element is 0 whatever it is: give it a dim of several",
         ),
         (
             sign == "log_softmax" and has_only(node.value, 0.0),

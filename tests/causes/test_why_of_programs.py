@@ -636,6 +636,21 @@ p = torch.sigmoid(a(torch.ones(6, 4)))
 loss = -torch.log(p * torch.tensor([1.0, 1.0, 0.0])).mean()
 loss.backward()
 """
+CLASSES_BESIDE = """\
+import torch
+from torch import nn
+a = nn.Linear(4, 3)
+loss = nn.functional.nll_loss(torch.log_softmax(a(torch.ones(1, 4)), dim=0), torch.tensor([1]))
+loss.backward()
+"""
+REWARD = """\
+import torch
+from torch import nn
+a = nn.Linear(4, 1)
+nn.init.constant_(a.bias, -8.0)
+loss = -a(torch.rand(6, 4)).clamp(min=0).mean()
+loss.backward()
+"""
 
 
 @pytest.mark.filterwarnings("ignore::gviz.GvizWarning", "ignore::RuntimeWarning")
@@ -645,8 +660,10 @@ loss.backward()
     [
         (FILL_VALUE, "the numbers grow", "see whether its inputs, or what comes to it, are too large"),
         (MASK_OF_SATURATED, "sigmoid is", "log is infinite at 0, and nan below: keep its input above 0"),
+        (CLASSES_BESIDE, "one class", "log_softmax of one element is 0 whatever it is: give it a dim of several"),
+        (REWARD, "none, if", "its input lies outside of the bounds"),
     ],
-    ids=["a fill value of the data", "a mask of a saturated sigmoid"],
+    ids=["a fill value of the data", "a mask of a saturated sigmoid", "classes along another dim", "a reward"],
 )
 def test_a_reason_that_looks_alike_is_not_told(
     tmp_path: Path, program: str, wrong: str, right: str, engine: str
