@@ -268,6 +268,7 @@ def detached_elsewhere(case: Diagnosis, cut: GraphCut, name: str) -> Iterator[st
 def detached_in(case: Diagnosis, name: str, other: str) -> str:
     """Return the line of another root without the graph behind a tensor that it uses; "" if the line does not."""
     parts = statements(case.code_of(case.line_of(case.rows[other].place))) if other in case.rows else []
+    parts = [one for one in parts if other in fixes.targets_of(one)] or parts  # of several in one line
     return fixes.detaching(parts, lambda one: isinstance(one, ast.Name) and one.id == name and not is_stored(one))
 
 

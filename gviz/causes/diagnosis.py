@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gviz.causes import fixes
-from gviz.causes.assignments import Assignments, Carrier
+from gviz.causes.assignments import Assignments, Carrier, Line, line_numbers
 from gviz.causes.syntax import expression_at, parse, parsed, statements, whole_statement
 from gviz.formulas.expressions import output_name
 from gviz.formulas.operations import operator_of
@@ -395,6 +395,18 @@ class Diagnosis:
     def optimized(self) -> list[str]:
         """The names of the tensors that optimizers have."""
         return [row.name for row in self.rows.values() if row.history.is_optimized]
+
+    def line_at(self, place: Place | None) -> Line | None:
+        """Return the statement of the program at a place; None for none, and of another file."""
+        number = self.line_in_text(self.line_of(place))
+        return next((one for one in self.assignments.lines.values() if number in line_numbers(one.statement)), None)
+
+    def is_below_root(self, cut: GraphCut) -> bool:
+        """Return whether a cut stands below the line that makes the root, in the same function: it is too late for it."""
+        root, own = self.line_at(self.root_row.place if self.root_row is not None else None), self.line_at(cut.place)
+        return (root is not None and own is not None and root.function is own.function) and (
+            own.statement.lineno > root.statement.lineno
+        )
 
     @cached_property
     def is_told_of_optimizer(self) -> bool:

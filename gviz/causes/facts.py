@@ -87,8 +87,10 @@ class TensorFacts:
 
     @cached_property
     def last_cut(self) -> GraphCut | None:
-        """The last cut of what was made from it, be it that nothing tells of what comes to the root."""
-        cuts = (one for one in reversed(self.case.graph.breaks) if self.name in one.leaves)
+        """The last cut of what was made from it, be it that nothing tells of what comes to the root; none in a later line."""
+        case = self.case
+        cuts = (one for one in reversed(case.graph.breaks) if self.name in one.leaves)
+        cuts = (one for one in cuts if one.others or not case.is_below_root(one))  # others may be made below
         return next((one for one in cuts if not one.is_of_leaves and one.place), None)
 
     @cached_property

@@ -111,14 +111,17 @@ def left_by_other_root(facts: TensorFacts) -> Cause:
     lines = facts.case.line_of(facts.history.brought)
     other = next((one for _, code in lines for one in [named_in(code)] if one not in ("", root)), "NAME")
     is_for_functions = facts.history.autograd_grad is not None and not facts.history.is_optimized
+    is_written = re.search(r"set_to_none=False|\.zero_\(", facts.case.text) if facts.is_zero else None
     return facts.cause(
         "nan" if facts.number else "zero",
-        f"{name}.grad is {facts.number or 0}, as another backward has left it: {root} is not made from {name}{beside}",
+        f"{name}.grad is {facts.number or 0}, as {'zero_grad(), or ' * bool(is_written)}another backward has left it:"
+        f" {root} is not made from {name}{beside}",
         lines,
         f"{'give its root a name of its own, and ' * (other == 'NAME')}"
         f"gviz why SOURCE --root {other} tells of that one",
         first_true(
             (beside, f"if what comes to {name} is to cancel out"),
+            (is_written, "if it was cleared"),
             (is_for_functions, f"if torch.autograd.grad alone is to use {name}"),
             (True, ""),
         ),

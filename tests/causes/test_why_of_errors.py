@@ -729,3 +729,74 @@ for i in range(4):
     assert (cause.verdict, cause.mend) == ("second backward", "with torch.no_grad(): t.mul_(decay).add_(s, alpha=0.1)")
     cured = program.replace("t.mul_(decay).add_(s, alpha=0.1)", cause.mend)
     assert not any(one.is_wrong for one in why_all(graph_of(tmp_path, cured, engine)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "line", ['log = {"second": second.item()}', "print(second.item())", "hits = (p.argmax(1) == 0).sum()"]
+)
+def test_what_is_logged_of_a_result_below_the_root_does_not_cut_it_off_from_the_root(
+    tmp_path: Path, line: str, engine: str
+) -> None:
+    program = f"""\
+import torch
+from torch import nn
+body, one, two, x = nn.Linear(4, 4), nn.Linear(4, 2), nn.Linear(4, 3), torch.ones(5, 4)
+opt = torch.optim.SGD([*body.parameters(), *one.parameters(), *two.parameters()], lr=0.1)
+for step in range(2):
+    h = torch.tanh(body(x))
+    p = two(h)
+    first, second = one(h).pow(2).mean(), p.pow(2).mean()
+    opt.zero_grad()
+    first.backward()
+    opt.step()
+    {line}
+"""
+    for root in ("h", "first"):
+        cause = why(graph_of(tmp_path, program, engine, root), "two.weight")
+        assert (cause.verdict, 12 in [place.line for place, _ in cause.lines]) == ("no path", False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_zeros_that_zero_grad_has_written_are_not_said_to_be_of_another_backward(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+from torch import nn
+body, a, b, x = nn.Linear(4, 4), nn.Linear(4, 2), nn.Linear(4, 3), torch.ones(5, 4)
+opt = torch.optim.SGD([*body.parameters(), *a.parameters(), *b.parameters()], lr=0.1)
+for step in range(3):
+    opt.zero_grad(set_to_none=False)
+    first = a(body(x)).pow(2).mean()
+    first.backward()
+    opt.step()
+    opt.zero_grad(set_to_none=False)
+    second = b(body(x)).pow(2).mean()
+    second.backward()
+    opt.step()
+"""
+    graph = graph_of(tmp_path, program, engine, "first")
+    assert not any(one.is_wrong for one in why_all(graph))
+    assert "b.weight.grad is 0, as zero_grad(), or another backward has left it" in why(graph, "b.weight").what
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_two_losses_in_one_line_the_one_that_is_not_to_train_what_links_them_is_detached(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import torch
+from torch import nn
+enc, h1, h2, x = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1), torch.ones(5, 4)
+o1 = torch.optim.SGD([*enc.parameters(), *h1.parameters()], lr=0.1)
+o2 = torch.optim.SGD(h2.parameters(), lr=0.1)
+for i in range(2):
+    z = torch.tanh(enc(x))
+    l1 = h1(z).pow(2).mean(); l2 = (h2(z) - 1).pow(2).mean()
+    o1.zero_grad(); l1.backward(); o1.step()
+    o2.zero_grad(); l2.backward(); o2.step()
+"""
+    cause = why(graph_of(tmp_path, program, engine), "enc.weight")
+    better = "l2 = (h2(z.detach()) - 1).pow(2).mean()"
+    assert cause.mend == f"compute z anew before each backward(), or write {better}, if it is to be a constant there"
+    cured = program.replace("l2 = (h2(z) - 1).pow(2).mean()", better)
+    assert not any(one.is_wrong for one in why_all(graph_of(tmp_path, cured, engine)))
