@@ -402,7 +402,7 @@ class Diagnosis:
         return next((one for one in self.assignments.lines.values() if number in line_numbers(one.statement)), None)
 
     def is_below_root(self, cut: GraphCut) -> bool:
-        """Return whether a cut stands below the line that makes the root, in the same function: it is too late for it."""
+        """Return whether a cut stands below the line that makes the root, in the same function: too late for that."""
         root, own = self.line_at(self.root_row.place if self.root_row is not None else None), self.line_at(cut.place)
         return (root is not None and own is not None and root.function is own.function) and (
             own.statement.lineno > root.statement.lineno

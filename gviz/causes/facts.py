@@ -87,7 +87,7 @@ class TensorFacts:
 
     @cached_property
     def last_cut(self) -> GraphCut | None:
-        """The last cut of what was made from it, be it that nothing tells of what comes to the root; none in a later line."""
+        """The last cut of what was made from it, be it that nothing tells what comes to the root; none below that."""
         case = self.case
         cuts = (one for one in reversed(case.graph.breaks) if self.name in one.leaves)
         cuts = (one for one in cuts if one.others or not case.is_below_root(one))  # others may be made below
@@ -181,6 +181,7 @@ class TensorFacts:
             not (self.before is None or has_only(self.before, 0.0))
             and self.case.graph.backward is not None
             and not self.is_of_other_root
+            and not (self.is_of_other_call and len(self.case.shown.roots) > 1)  # of which another one has brought it
         )
 
     @property

@@ -43,7 +43,7 @@ ANYTHING = {
 """Python's own functions that take a tensor as they take a number, and give what has its graph."""
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1024)  # whoever asks again is to get the same statements: they are keys
 def parsed(program: str) -> ast.Module:
     """Return the syntax of a program, the same at each call, nobody being to change it."""
     return parse(program)

@@ -249,7 +249,15 @@ class Lines:
             else None,
             idle_steps=gradients.idle_steps,
             is_grown=min(runs, default=0) < earlier < max(runs, default=0),
-            is_updated=any(one.run > gradients.first_run > 0 for one in self.writes_to(tensor)),
+            is_updated=any(
+                one.run > gradients.first_run > 0
+                # and not what a training ends with, such as its best weights
+                and (
+                    one.run < gradients.last_run
+                    or "load_state_dict(" not in linecache.getline(one.place.file, one.place.line)
+                )
+                for one in self.writes_to(tensor)
+            ),
         )
         if record is None:
             return history

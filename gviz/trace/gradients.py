@@ -138,7 +138,7 @@ class Gradients(Observer):
         self.calls = Counter[Chain]()  # how often backward has come to its end, by where it was called
         self.is_complete = True  # whether the program has come to its end, be it by an error
         # The run of a line when the first backward, or autograd.grad, had ended; how many steps had no gradient at all.
-        self.first_run = self.idle_steps = 0
+        self.first_run = self.last_run = self.idle_steps = 0
         self.records: ByTensor[GradientRecord] = {}  # of leaves
         self.by_memory: ByTensor[GradientRecord] = {}  # of gradients, and of tensors on their memory
         self.optimized: ByTensor[int] = {}  # of the tensors of optimizers: before which backward one got it, from 1 on
@@ -207,7 +207,7 @@ class Gradients(Observer):
         """
         self.calls[chain] += 1
         self.chain, self.is_finite = chain, is_finite
-        self.first_run = self.first_run or self.frames.runs
+        self.first_run, self.last_run = self.first_run or self.frames.runs, self.frames.runs
         for leaf in leaves:
             if leaf.grad is not None:
                 record = self.record_of(leaf)

@@ -800,3 +800,61 @@ for i in range(2):
     assert cause.mend == f"compute z anew before each backward(), or write {better}, if it is to be a constant there"
     cured = program.replace("l2 = (h2(z) - 1).pow(2).mean()", better)
     assert not any(one.is_wrong for one in why_all(graph_of(tmp_path, cured, engine)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_several_roots_a_gradient_that_one_backward_alone_has_brought_is_no_sum(tmp_path: Path, engine: str) -> None:
+    program = """\
+import torch
+a, b, x = torch.nn.Linear(3, 1), torch.nn.Linear(3, 1), torch.ones(4, 3)
+first = a(x).pow(2).mean()
+first.backward()
+last = b(x).pow(2).mean()
+last.backward()
+"""
+    assert why(graph_of(tmp_path, program, engine, "first", "last"), "a.weight").verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_best_weights_that_a_training_ends_with_are_none_that_the_program_writes_itself(
+    tmp_path: Path, engine: str
+) -> None:
+    program = """\
+import copy, torch
+from torch import nn
+net, head, x = nn.Linear(3, 4), nn.Linear(4, 1), torch.ones(4, 3)
+opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+for i in range(3):
+    loss = head(net(x).detach()).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    best = copy.deepcopy(net.state_dict())
+net.load_state_dict(best)
+"""
+    cause = why(graph_of(tmp_path, program, engine), "net.weight")
+    assert (cause.verdict, cause.mend) == ("detached", "loss = head(net(x)).pow(2).mean()")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_cuts_on_many_lines_of_other_files_leave_the_statements_of_the_program_what_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    measures = "\n".join(f"def measure{i}(x):\n    return x.mean().item() + {i}" for i in range(6))
+    (tmp_path / f"measures_{engine}.py").write_text(measures)
+    program = f"""\
+import torch, measures_{engine} as measures
+a, b, x = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1), torch.ones(5, 3)
+opt = torch.optim.SGD([*a.parameters(), *b.parameters()], lr=0.1)
+for i in range(3):
+    hidden = a(x).detach()
+    out = b(hidden)
+    loss = out.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    log = [{", ".join(f"measures.measure{i}(out)" for i in range(6))}]
+"""
+    causes = {one.name: one.verdict for one in why_all(graph_of(tmp_path, program, engine)) if one.is_wrong}
+    assert causes == {"a.weight": "detached", "a.bias": "detached"}
