@@ -386,7 +386,8 @@ class History(NamedTuple):
             more may have been to come.
         still_steps: how many of these had the learning rate 0.
         idle_steps: how many steps the last optimizer that has the tensor has made, if none has had a gradient of it; of
-            a tensor that no optimizer has, how many optimizers have had no gradient at all after its backward.
+            a tensor that no optimizer has, how many of those that step after its backward have never had a gradient,
+            or, if no backward has come to it, how many steps have had none.
         stepped: where one of them stepped last.
         stepped_twice: where one was, more than once, the second to use what one backward had brought, or used it again
             after a backward that has brought nothing.
